@@ -1,0 +1,1 @@
+"""Documents in: the immutable Corpus, its readers, tokens and on-disk form."""

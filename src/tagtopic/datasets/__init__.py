@@ -1,0 +1,1 @@
+"""Corpora that every installation has: planted truth, and the documentation of installed packages."""

@@ -1,0 +1,1 @@
+"""Who runs the E-step where."""

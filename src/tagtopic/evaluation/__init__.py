@@ -1,0 +1,1 @@
+"""Numbers from a model and a corpus."""

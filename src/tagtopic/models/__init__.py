@@ -1,0 +1,1 @@
+"""The estimators: parameters, the EM loop, transform, weights, the model file."""
