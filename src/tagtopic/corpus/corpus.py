@@ -1,0 +1,342 @@
+"""The immutable Corpus: two sparse matrices (documents x words, documents x tags) and the names of everything."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tagtopic.corpus import description, matrices, splitting, storage
+from tagtopic.corpus.names import Names
+
+BLOCK = 1 << 22  # elements hashed at a time: a memory-mapped corpus never has to be in memory
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document as a person reads it: its id, how often each word occurs, and its tags."""
+
+    id: str
+    words: dict[str, int]
+    tags: tuple[str, ...]
+
+    def __str__(self) -> str:
+        by_count = sorted(self.words.items(), key=lambda item: -item[1])
+        words = ", ".join(word if n == 1 else f"{word} x{n}" for word, n in by_count)
+        return f"{self.id}\n  tags: {', '.join(self.tags) or '(none)'}\n  words: {words or '(none)'}"
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """A corpus in another vocabulary's columns, and what had no column there."""
+
+    corpus: "Corpus"
+    unknown_tokens: int
+    unknown_tags: tuple[str, ...]
+
+
+class Corpus:
+    """Documents with words and tags. Make one with `read`, `from_texts`, `from_counts` or `open`; it never changes.
+
+    Attributes: `counts` (documents x words, int32) and `tags` (documents x tags, ones) are
+    `scipy.sparse.csr_array` with read-only arrays, int32 columns (sorted, unique) and int64 row offsets;
+    `words`, `tag_names` and `tag_kinds` are tuples of strings; `ids` is a sequence of strings.
+
+    Documents without words or without tags are kept. Ids are labels, not keys: they may repeat, as
+    they must when documents are drawn with replacement; `describe` counts the repeats.
+
+    >>> corpus = Corpus.from_counts([[2, 0], [1, 1]], [["author:Ada"], []], words=["engine", "note"])
+    >>> corpus[0]
+    Document(id='0', words={'engine': 2}, tags=('author:Ada',))
+    """
+
+    def __init__(
+        self, *, counts: Any, tags: Any, words: tuple[str, ...], tag_names: tuple[str, ...], ids: Names
+    ) -> None:
+        """Take parts that are already checked and canonical; people use the other constructors."""
+        self._counts = counts
+        self._tags = tags
+        self._words = words
+        self._tag_names = tag_names
+        self._ids = ids
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Any,
+        tags: Any = None,
+        *,
+        words: Iterable[str] | None = None,
+        tag_names: Iterable[str] | None = None,
+        ids: Iterable[str] | None = None,
+    ) -> "Corpus":
+        """A corpus from word counts that exist already.
+
+        Parameters
+        ----------
+        counts:
+            Documents x words: any scipy sparse matrix or dense table of whole numbers. Entries given
+            twice are added; negative, fractional, NaN and infinite ones are a `ValueError`.
+        tags:
+            None, a list of tag names for each document (None for a document without), or a sparse or
+            dense matrix of zeros and ones. A tag given twice to a document counts once.
+        words, tag_names, ids:
+            Names of the columns and rows. They default to `word_0`…, to the names that occur, sorted
+            (or `tag_0`… for a matrix), and to "0", "1", ….
+        """
+        count_matrix = matrices.counts_matrix(counts)
+        n_documents, n_words = count_matrix.shape
+        word_names = _column_names(words, "words", "word", n_words)
+        if tags is None:
+            tags = [()] * n_documents
+        if matrices.is_matrix(tags):
+            tag_matrix = matrices.tags_matrix(tags)
+            names = _column_names(tag_names, "tag_names", "tag", tag_matrix.shape[1])
+        else:
+            given = None if tag_names is None else _names_tuple(tag_names, "tag_names")
+            tag_matrix, names = matrices.tags_matrix_from_lists(tags, given)
+            _names_tuple(names, "tags")
+        if tag_matrix.shape[0] != n_documents:
+            raise ValueError(f"there are {n_documents} documents in counts but {tag_matrix.shape[0]} in tags")
+        packed = Names.numbered(n_documents) if ids is None else Names.of(ids)
+        if len(packed) != n_documents:
+            raise ValueError(f"there are {n_documents} documents in counts but {len(packed)} ids")
+        return cls(counts=count_matrix, tags=tag_matrix, words=word_names, tag_names=names, ids=packed)
+
+    @property
+    def counts(self) -> Any:
+        """Documents x words: how often each word occurs in each document."""
+        return self._counts
+
+    @property
+    def tags(self) -> Any:
+        """Documents x tags: one where the document has the tag."""
+        return self._tags
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The word of each column of `counts`."""
+        return self._words
+
+    @property
+    def tag_names(self) -> tuple[str, ...]:
+        """The tag of each column of `tags`."""
+        return self._tag_names
+
+    @property
+    def ids(self) -> Names:
+        """The id of each document."""
+        return self._ids
+
+    @cached_property
+    def tag_kinds(self) -> tuple[str, ...]:
+        """The kind of each tag: what stands before its first colon, "" when there is none."""
+        return tuple(kind if colon else "" for kind, colon, _ in (name.partition(":") for name in self._tag_names))
+
+    @property
+    def n_documents(self) -> int:
+        """How many documents there are."""
+        return len(self._ids)
+
+    @property
+    def n_words(self) -> int:
+        """How many different words the vocabulary has."""
+        return len(self._words)
+
+    @property
+    def n_tags(self) -> int:
+        """How many different tags the vocabulary has."""
+        return len(self._tag_names)
+
+    @cached_property
+    def n_tokens(self) -> int:
+        """How many words there are in all, repeats counted."""
+        return int(self._counts.data.sum(dtype=np.int64))
+
+    def lengths(self) -> NDArray[np.int64]:
+        """How many words each document has, repeats counted."""
+        counts = self._counts
+        if len(counts.data) == 0:
+            return np.zeros(len(self), dtype=np.int64)
+        result = np.zeros(len(self), dtype=np.int64)
+        filled = np.flatnonzero(np.diff(counts.indptr))  # reduceat has no sum of nothing
+        result[filled] = np.add.reduceat(counts.data, counts.indptr[filled], dtype=np.int64)
+        return result
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __iter__(self) -> Iterator[Document]:
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, index: int) -> Document: ...
+    @overload
+    def __getitem__(self, index: "slice | ArrayLike") -> "Corpus": ...
+    def __getitem__(self, index: Any) -> "Document | Corpus":
+        """One document by its position, or a corpus of the same vocabulary by slice, mask or positions.
+
+        A slice of consecutive documents shares the arrays of this corpus.
+        """
+        if isinstance(index, int | np.integer):
+            return self._document(int(index))
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step == 1:
+                return self._range(start, max(start, stop))
+            return self._take(np.arange(start, stop, step, dtype=np.int64))
+        return self._take(_positions(index, len(self)))
+
+    def _document(self, index: int) -> Document:
+        i = index + len(self) if index < 0 else index
+        if not 0 <= i < len(self):
+            raise IndexError(f"there is no document {index}: the corpus has {len(self)} documents")
+        counts, tags = matrices.take_range(self._counts, i, i + 1), matrices.take_range(self._tags, i, i + 1)
+        words = {self._words[j]: n for j, n in zip(counts.indices.tolist(), counts.data.tolist(), strict=True)}
+        return Document(self._ids[i], words, tuple(self._tag_names[j] for j in tags.indices))
+
+    def _range(self, start: int, stop: int) -> "Corpus":
+        return self._with(
+            matrices.take_range(self._counts, start, stop),
+            matrices.take_range(self._tags, start, stop),
+            self._ids[start:stop],
+        )
+
+    def _take(self, rows: NDArray[np.int64]) -> "Corpus":
+        return self._with(matrices.take(self._counts, rows), matrices.take(self._tags, rows), self._ids.take(rows))
+
+    def _with(self, counts: Any, tags: Any, ids: Names) -> "Corpus":
+        return Corpus(counts=counts, tags=tags, words=self._words, tag_names=self._tag_names, ids=ids)
+
+    def __repr__(self) -> str:
+        return f"Corpus({len(self):,} documents, {self.n_words:,} words, {self.n_tags:,} tags)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = [
+            (np.array(m.indptr), np.array(m.indices), np.array(m.data), m.shape[1]) for m in (self._counts, self._tags)
+        ]
+        return _rebuild, (*parts, self._words, self._tag_names, self._ids)
+
+    def split(
+        self,
+        test_size: float | int = 0.2,
+        random_state: "int | np.random.Generator | None" = 0,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> "tuple[Corpus, Corpus]":
+        """Two corpora, (train, test), drawn at random and each in the order of this one.
+
+        `test_size` is a share between 0 and 1 or a number of documents. With `groups`, one label a
+        document, documents of one group stay together and the test part comes as near to its size as
+        whole groups allow.
+        """
+        in_test = splitting.test_mask(len(self), test_size, random_state, groups)
+        return self[~in_test], self[in_test]
+
+    def align(self, words: Sequence[str], tag_names: Sequence[str]) -> Alignment:
+        """The same documents in the columns of another vocabulary.
+
+        Words and tags that it does not have are dropped; the result counts the first and names the
+        second (those that documents here carry).
+        """
+        new_words, new_tags = tuple(words), tuple(tag_names)
+        counts, tags = self._counts, self._tags
+        unknown_tags: tuple[str, ...] = ()
+        if new_words != self._words:
+            counts = matrices.move_columns(counts, _targets(self._words, new_words), len(new_words))
+        if new_tags != self._tag_names:
+            target = _targets(self._tag_names, new_tags)
+            in_use = np.bincount(tags.indices, minlength=self.n_tags) > 0
+            unknown_tags = tuple(self._tag_names[j] for j in np.flatnonzero(in_use & (target < 0)))
+            tags = matrices.move_columns(tags, target, len(new_tags))
+        aligned = Corpus(counts=counts, tags=tags, words=new_words, tag_names=new_tags, ids=self._ids)
+        unknown_tokens = 0 if counts is self._counts else self.n_tokens - aligned.n_tokens
+        return Alignment(aligned, unknown_tokens, unknown_tags)
+
+    def describe(self, n: int = 10) -> description.Description:
+        """Figures a person wants first, with the n most used tags and words; `print` it."""
+        return description.describe(self, n)
+
+    def fingerprint(self) -> str:
+        """A hexadecimal digest of everything in the corpus: the same content gives the same digest anywhere."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(f"{len(self)} {self.n_words} {self.n_tags} {self._counts.nnz} {self._tags.nnz}\n".encode())
+        vocabularies = [Names.of(self._words), Names.of(self._tag_names)]
+        arrays = [array for names in (*vocabularies, self._ids) for array in (names.offsets, names.data)]
+        arrays += [self._counts.indptr, self._counts.indices, self._counts.data, self._tags.indptr, self._tags.indices]
+        for array in arrays:
+            for start in range(0, len(array), BLOCK):
+                block = array[start : start + BLOCK]
+                digest.update(block.astype(block.dtype.newbyteorder("<"), copy=False).data)
+        return digest.hexdigest()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the corpus as a folder, whole or not at all; an older corpus there is replaced."""
+        storage.save(self, Path(path))
+
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> "Corpus":
+        """A saved corpus, memory-mapped: only the names are read, so a corpus may be larger than memory."""
+        return cls(**storage.open_parts(Path(path)))
+
+
+def _rebuild(counts: Any, tags: Any, words: tuple[str, ...], tag_names: tuple[str, ...], ids: Names) -> Corpus:
+    return Corpus(counts=matrices.csr(*counts), tags=matrices.csr(*tags), words=words, tag_names=tag_names, ids=ids)
+
+
+def _targets(names: Sequence[str], new_names: Sequence[str]) -> NDArray[np.int32]:
+    column = {name: j for j, name in enumerate(new_names)}
+    return np.fromiter((column.get(name, -1) for name in names), dtype=np.int32, count=len(names))
+
+
+def _positions(index: ArrayLike, n: int) -> NDArray[np.int64]:
+    positions = np.asarray(index)
+    if positions.ndim != 1:
+        raise IndexError(f"documents are chosen by a number, a slice, or a list of numbers or a mask, not {index!r}")
+    if positions.dtype.kind == "b":
+        if len(positions) != n:
+            raise IndexError(f"a mask of {len(positions)} values cannot choose among {n} documents")
+        return np.flatnonzero(positions)
+    if len(positions) and positions.dtype.kind not in "iu":
+        raise IndexError(f"documents are chosen by whole numbers or a mask, not by {positions.dtype}")
+    positions = positions.astype(np.int64)
+    outside = (positions < -n) | (positions >= n)
+    if outside.any():
+        raise IndexError(f"there is no document {positions[outside][0]}: the corpus has {n} documents")
+    return np.where(positions < 0, positions + n, positions)
+
+
+def _column_names(names: Iterable[str] | None, what: str, prefix: str, n: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"{prefix}_{j}" for j in range(n))
+    result = _names_tuple(names, what)
+    if len(result) != n:
+        raise ValueError(f"there are {n} columns but {len(result)} {what}")
+    return result
+
+
+def _names_tuple(names: Iterable[str], what: str) -> tuple[str, ...]:
+    """Distinct strings that can be stored, or an error that says which is not."""
+    if isinstance(names, str):
+        raise TypeError(f"{what} is one string, {names!r}: expected a list of names")
+    result = tuple(names)
+    try:
+        Names.of(result)
+    except TypeError as error:
+        raise TypeError(f"in {what}, {error}") from None
+    except ValueError as error:
+        raise ValueError(f"in {what}, {error}") from None
+    if len(set(result)) != len(result):
+        repeated = Counter(result).most_common(1)[0][0]
+        raise ValueError(f"{what} has {repeated!r} more than once: every column needs a name of its own")
+    return result

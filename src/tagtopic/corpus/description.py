@@ -1,0 +1,101 @@
+"""What a person wants to know about a corpus before they model it."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from tagtopic.corpus.corpus import Corpus
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Smallest, middle, mean and largest of a quantity over the documents; zeros when there are none."""
+
+    minimum: int
+    median: float
+    mean: float
+    maximum: int
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> "Spread":
+        """The spread of these values."""
+        if not len(values):
+            return cls(0, 0.0, 0.0, 0)
+        return cls(int(values.min()), float(np.median(values)), float(values.mean()), int(values.max()))
+
+    def __str__(self) -> str:
+        return f"{self.minimum:,} to {self.maximum:,}, median {self.median:,.0f}, mean {self.mean:,.1f}"
+
+
+@dataclass(frozen=True)
+class Description:
+    """Figures about a corpus; `print` shows them as a short text.
+
+    `kinds` counts the tags of each kind ("" for tags that have none); `most_used_tags` and
+    `most_used_words` pair a name with the documents that have it and its occurrences.
+    """
+
+    n_documents: int
+    n_words: int
+    n_tags: int
+    n_tokens: int
+    n_untagged: int
+    n_empty: int
+    n_repeated_ids: int
+    lengths: Spread
+    tags_per_document: Spread
+    kinds: dict[str, int]
+    most_used_tags: tuple[tuple[str, int], ...]
+    most_used_words: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"documents  {self.n_documents:,}"
+            + _aside(("untagged", self.n_untagged), ("empty", self.n_empty), ("repeated ids", self.n_repeated_ids)),
+            f"words      {self.n_words:,} different, {self.n_tokens:,} in all",
+            f"lengths    {self.lengths}",
+            f"tags       {self.n_tags:,}" + _aside(*((kind or "no kind", n) for kind, n in self.kinds.items())),
+            f"per doc.   {self.tags_per_document}",
+        ]
+        if self.most_used_tags:
+            lines.append("most used  " + ", ".join(f"{tag} ({n:,})" for tag, n in self.most_used_tags))
+        if self.most_used_words:
+            lines.append("words      " + ", ".join(f"{word} ({n:,})" for word, n in self.most_used_words))
+        return "\n".join(lines)
+
+
+def describe(corpus: "Corpus", n: int) -> Description:
+    """Gather the figures, with the n most used tags and words."""
+    lengths = corpus.lengths()
+    tags_per_document = np.diff(corpus.tags.indptr)
+    tag_use = np.bincount(corpus.tags.indices, minlength=corpus.n_tags)
+    word_use = np.bincount(corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words)
+    hashes = corpus.ids.hashes()
+    return Description(
+        n_documents=len(corpus),
+        n_words=corpus.n_words,
+        n_tags=corpus.n_tags,
+        n_tokens=corpus.n_tokens,
+        n_untagged=int((tags_per_document == 0).sum()),
+        n_empty=int((lengths == 0).sum()),
+        n_repeated_ids=len(hashes) - len(np.unique(hashes)),
+        lengths=Spread.of(lengths),
+        tags_per_document=Spread.of(tags_per_document),
+        kinds=dict(Counter(corpus.tag_kinds).most_common()),
+        most_used_tags=_top(corpus.tag_names, tag_use, n),
+        most_used_words=_top(corpus.words, word_use, n),
+    )
+
+
+def _top(names: tuple[str, ...], use: NDArray[Any], n: int) -> tuple[tuple[str, int], ...]:
+    order = np.argsort(-use, kind="stable")[:n]
+    return tuple((names[i], int(use[i])) for i in order if use[i] > 0)
+
+
+def _aside(*parts: tuple[str, int]) -> str:
+    told = [f"{n:,} {name}" for name, n in parts if n]
+    return f" ({', '.join(told)})" if told else ""

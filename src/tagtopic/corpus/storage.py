@@ -1,0 +1,163 @@
+"""A corpus on disk: a folder of memory-mapped `.npy` arrays, JSON names, and `corpus.json` that says what they are.
+
+Opening reads the names and the headers; every size is compared with `corpus.json`, so a truncated
+or swapped file is noticed at once although no array is read.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagtopic._version import __version__
+from tagtopic.corpus import matrices
+from tagtopic.corpus.folders import new_folder
+from tagtopic.corpus.names import Names
+
+if TYPE_CHECKING:
+    from tagtopic.corpus.corpus import Corpus
+
+FORMAT = "tagtopic-corpus"
+VERSION = 1
+MARKER = "corpus.json"
+
+ARRAYS: dict[str, Any] = {
+    "counts.indptr": np.int64,
+    "counts.indices": np.int32,
+    "counts.data": np.int32,
+    "tags.indptr": np.int64,
+    "tags.indices": np.int32,
+    "tags.data": np.int8,
+    "ids.offsets": np.int64,
+    "ids.bytes": np.uint8,
+}
+
+
+def save(corpus: "Corpus", path: Path) -> None:
+    """Write the corpus as a folder that appears whole or not at all."""
+    arrays = {
+        "counts.indptr": corpus.counts.indptr,
+        "counts.indices": corpus.counts.indices,
+        "counts.data": corpus.counts.data,
+        "tags.indptr": corpus.tags.indptr,
+        "tags.indices": corpus.tags.indices,
+        "tags.data": corpus.tags.data,
+        "ids.offsets": corpus.ids.offsets,
+        "ids.bytes": corpus.ids.data,
+    }
+    with new_folder(path, marker=MARKER) as folder:
+        for name, array in arrays.items():
+            np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        write_names(folder, corpus.words, corpus.tag_names)
+        write_marker(folder, {name: len(array) for name, array in arrays.items()}, corpus)
+
+
+def write_names(folder: Path, words: Iterable[str], tag_names: Iterable[str]) -> None:
+    """Write the two vocabularies."""
+    for name, values in (("words", words), ("tags", tag_names)):
+        text = json.dumps(list(values), ensure_ascii=False, indent=0)
+        (folder / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def write_marker(folder: Path, lengths: dict[str, int], corpus: "Corpus") -> None:
+    """Write `corpus.json`, last of all."""
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "written_by": f"tagtopic {__version__}",
+        "n_documents": len(corpus),
+        "n_words": corpus.n_words,
+        "n_tags": corpus.n_tags,
+        "lengths": lengths,
+    }
+    (folder / MARKER).write_text(json.dumps(about, indent=2), encoding="utf-8")
+
+
+def open_parts(path: Path) -> dict[str, Any]:
+    """The arguments of `Corpus`, memory-mapped from the folder, or an error that says what is wrong with it."""
+    about = _read_marker(path)
+    words = _read_names(path, "words", about["n_words"])
+    tag_names = _read_names(path, "tags", about["n_tags"])
+    arrays = {name: _map(path, name, about["lengths"].get(name)) for name in ARRAYS}
+    for name in ("counts.indptr", "tags.indptr", "ids.offsets"):
+        _check_offsets(path, name, arrays, about["n_documents"])
+    counts, tags = (
+        matrices.csr(arrays[f"{m}.indptr"], arrays[f"{m}.indices"], arrays[f"{m}.data"], n)
+        for m, n in (("counts", len(words)), ("tags", len(tag_names)))
+    )
+    return {
+        "counts": counts,
+        "tags": tags,
+        "words": words,
+        "tag_names": tag_names,
+        "ids": Names(arrays["ids.offsets"], arrays["ids.bytes"]),
+    }
+
+
+def _damaged(path: Path, what: str) -> ValueError:
+    return ValueError(f"the corpus at {path} is damaged: {what}. Make it again from its source")
+
+
+def _read_marker(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        raise FileNotFoundError(f"there is no corpus at {path}")
+    if not path.is_dir():
+        raise ValueError(f"{path} is a file, not a corpus folder; Corpus.read reads files")
+    if not (path / MARKER).is_file():
+        raise ValueError(f"{path} is not a corpus folder: it has no {MARKER}")
+    try:
+        about = json.loads((path / MARKER).read_bytes())
+    except ValueError:
+        raise _damaged(path, f"{MARKER} is not readable as JSON") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise ValueError(f"{path} is not a corpus folder: its {MARKER} does not say that its format is {FORMAT!r}")
+    version = about.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise ValueError(
+            f"the corpus at {path} was written by {about.get('written_by', 'a newer tagtopic')} in format {version}; "
+            f"this tagtopic ({__version__}) reads formats up to {VERSION}: upgrade it"
+        )
+    sizes = [about.get(key) for key in ("n_documents", "n_words", "n_tags")]
+    if version != VERSION or not all(isinstance(n, int) and n >= 0 for n in sizes):
+        raise _damaged(path, f"{MARKER} lacks its version or sizes")
+    if not isinstance(about.get("lengths"), dict):
+        raise _damaged(path, f"{MARKER} lacks the lengths of the arrays")
+    return about
+
+
+def _read_names(path: Path, name: str, expected: int) -> tuple[str, ...]:
+    try:
+        names = json.loads((path / f"{name}.json").read_bytes())
+    except FileNotFoundError:
+        raise _damaged(path, f"{name}.json is missing") from None
+    except ValueError:
+        raise _damaged(path, f"{name}.json is not readable as JSON") from None
+    if not isinstance(names, list) or len(names) != expected or not all(isinstance(n, str) for n in names):
+        raise _damaged(path, f"{name}.json does not hold {expected} names")
+    return tuple(names)
+
+
+def _map(path: Path, name: str, length: int | None) -> NDArray[Any]:
+    file = path / f"{name}.npy"
+    try:
+        array = np.load(file, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise _damaged(path, f"{file.name} is missing") from None
+    except (ValueError, OSError, EOFError, SyntaxError) as error:
+        raise _damaged(path, f"{file.name} is truncated or not an array ({error})") from None
+    if array.shape != (length,) or array.dtype != ARRAYS[name]:
+        raise _damaged(path, f"{file.name} holds {array.shape} {array.dtype}, not ({length},) {np.dtype(ARRAYS[name])}")
+    plain: NDArray[Any] = array.view(np.ndarray)
+    return plain  # a plain array over the map: Numba and slices are quicker with it
+
+
+def _check_offsets(path: Path, name: str, arrays: dict[str, NDArray[Any]], n_documents: int) -> None:
+    offsets = arrays[name]
+    owner = name.partition(".")[0]
+    targets = ["ids.bytes"] if owner == "ids" else [f"{owner}.indices", f"{owner}.data"]
+    ends = {len(arrays[target]) for target in targets}
+    if len(offsets) != n_documents + 1 or offsets[0] != 0 or {int(offsets[-1])} != ends:
+        raise _damaged(path, f"{name}.npy does not fit the other arrays")

@@ -1,0 +1,126 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagtopic.corpus import Corpus, storage
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    return Corpus.from_counts([[2, 0, 1], [0, 0, 0], [0, 3, 0]], [["é:ü", "b"], [], ["b"]], ids=["x", "", "日"])
+
+
+def is_mapped(array: Any) -> bool:
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None
+
+
+def test_round_trip_keeps_everything_and_is_mapped(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.save(tmp_path / "c")
+    opened = Corpus.open(str(tmp_path / "c"))
+    assert opened.fingerprint() == corpus.fingerprint()
+    assert is_mapped(opened[1:].counts.data)
+    assert is_mapped(opened[1:].ids.data)
+    assert not opened.counts.data.flags.writeable
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 2), (2, 0)])
+def test_empty_corpora_are_kept(shape: tuple[int, int], tmp_path: Path) -> None:
+    empty = Corpus.from_counts(np.zeros(shape))
+    empty.save(tmp_path / "c")
+    assert Corpus.open(tmp_path / "c").fingerprint() == empty.fingerprint()
+
+
+def test_an_older_corpus_is_replaced_even_by_its_own_slice(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.save(tmp_path / "c")
+    part = Corpus.open(tmp_path / "c")[:2]
+    part.save(tmp_path / "c")
+    assert Corpus.open(tmp_path / "c").fingerprint() == corpus[:2].fingerprint() == part.fingerprint()
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
+
+
+def test_nothing_else_is_ever_replaced(corpus: Corpus, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thesis").write_text("mine")
+    for name in ("file", "folder"):
+        with pytest.raises(FileExistsError, match="choose another name"):
+            corpus.save(tmp_path / name)
+    assert (tmp_path / "folder" / "thesis").read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_an_interrupted_save_leaves_nothing(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(storage, "write_names", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        corpus.save(tmp_path / "c")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [f"{array}.npy" for array in storage.ARRAYS])
+@pytest.mark.parametrize("damage", ["truncated", "gone", "foreign", "empty", "other type"])
+def test_a_damaged_array_is_named(corpus: Corpus, tmp_path: Path, name: str, damage: str) -> None:
+    corpus.save(tmp_path / "c")
+    file = tmp_path / "c" / name
+    if damage == "truncated":
+        file.write_bytes(file.read_bytes()[:-1])
+    elif damage == "gone":
+        file.unlink()
+    elif damage == "other type":
+        np.save(file, np.load(file).astype(float))
+    else:
+        file.write_bytes(b"not an array" if damage == "foreign" else b"")
+    with pytest.raises(ValueError, match=f"damaged: .*{name}"):
+        Corpus.open(tmp_path / "c")
+
+
+@pytest.mark.parametrize("name", ["words.json", "tags.json", "corpus.json"])
+@pytest.mark.parametrize("content", [None, "", "{", "3", "[1]", "{}"])
+def test_a_damaged_text_is_named(corpus: Corpus, tmp_path: Path, name: str, content: str | None) -> None:
+    corpus.save(tmp_path / "c")
+    if content is None:
+        (tmp_path / "c" / name).unlink()
+    else:
+        (tmp_path / "c" / name).write_text(content)
+    with pytest.raises(ValueError, match=name):
+        Corpus.open(tmp_path / "c")
+
+
+def test_offsets_that_do_not_fit_are_noticed(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.save(tmp_path / "c")
+    file = tmp_path / "c" / "counts.indptr.npy"
+    np.save(file, np.load(file) + 1)
+    with pytest.raises(ValueError, match="does not fit"):
+        Corpus.open(tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"version": 99}, "upgrade it"), ({"format": "other"}, "not a corpus folder"), ({"n_words": "3"}, "damaged")],
+)
+def test_newer_and_foreign_folders_are_told_apart(
+    corpus: Corpus, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    corpus.save(tmp_path / "c")
+    marker = tmp_path / "c" / "corpus.json"
+    marker.write_text(json.dumps(json.loads(marker.read_text()) | change))
+    with pytest.raises(ValueError, match=message):
+        Corpus.open(tmp_path / "c")
+
+
+def test_what_is_not_a_corpus_at_all(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no corpus at"):
+        Corpus.open(tmp_path / "none")
+    with pytest.raises(ValueError, match=r"no corpus\.json"):
+        Corpus.open(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="a file, not a corpus folder"):
+        Corpus.open(tmp_path / "file")
