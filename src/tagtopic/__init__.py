@@ -1,5 +1,37 @@
-"""tagtopic: topic models for documents that carry text and tags."""
+"""tagtopic: topic models for documents that carry text and tags.
+
+    from tagtopic import Corpus, TWDA
+
+The names below are imported when first used, so that ``import tagtopic`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from tagtopic._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus, Document
+    from tagtopic.models import LDA, TWDA, TWTM
+
+_HOMES = {
+    "Corpus": "tagtopic.corpus",
+    "Document": "tagtopic.corpus",
+    "LDA": "tagtopic.models",
+    "TWDA": "tagtopic.models",
+    "TWTM": "tagtopic.models",
+}
+
+__all__ = ["LDA", "TWDA", "TWTM", "Corpus", "Document", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tagtopic' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

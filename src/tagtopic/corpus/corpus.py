@@ -75,6 +75,7 @@ class Corpus:
         words: Iterable[str] | None = None,
         tag_names: Iterable[str] | None = None,
         ids: Iterable[str] | None = None,
+        fractional: bool = False,
     ) -> "Corpus":
         """A corpus from word counts that exist already.
 
@@ -89,8 +90,10 @@ class Corpus:
         words, tag_names, ids:
             Names of the columns and rows. They default to `word_0`…, to the names that occur, sorted
             (or `tag_0`… for a matrix), and to "0", "1", ….
+        fractional:
+            Take counts that are not whole (weighted words) as they are.
         """
-        count_matrix = matrices.counts_matrix(counts)
+        count_matrix = matrices.counts_matrix(counts, fractional=fractional)
         n_documents, n_words = count_matrix.shape
         word_names = _column_names(words, "words", "word", n_words)
         if tags is None:
@@ -157,16 +160,16 @@ class Corpus:
     @cached_property
     def n_tokens(self) -> int:
         """How many words there are in all, repeats counted."""
-        return int(self._counts.data.sum(dtype=np.int64))
+        return int(self.lengths().sum())
 
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> NDArray[Any]:
         """How many words each document has, repeats counted."""
         counts = self._counts
-        if len(counts.data) == 0:
-            return np.zeros(len(self), dtype=np.int64)
-        result = np.zeros(len(self), dtype=np.int64)
-        filled = np.flatnonzero(np.diff(counts.indptr))  # reduceat has no sum of nothing
-        result[filled] = np.add.reduceat(counts.data, counts.indptr[filled], dtype=np.int64)
+        dtype = np.float64 if counts.data.dtype.kind == "f" else np.int64
+        result = np.zeros(len(self), dtype=dtype)
+        if len(counts.data):
+            filled = np.flatnonzero(np.diff(counts.indptr))  # reduceat has no sum of nothing
+            result[filled] = np.add.reduceat(counts.data, counts.indptr[filled], dtype=dtype)
         return result
 
     def __len__(self) -> int:

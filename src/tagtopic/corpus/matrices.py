@@ -54,9 +54,12 @@ def move_columns(matrix: Any, target: NDArray[np.int32], n_columns: int) -> Any:
     return csr(offsets, columns, data, n_columns)
 
 
-def counts_matrix(counts: Any) -> Any:
-    """Documents x words as int32 counts; entries given twice are added, explicit zeros are dropped."""
-    return _whole_number_matrix(counts, "counts", "word")
+def counts_matrix(counts: Any, *, fractional: bool = False) -> Any:
+    """Documents x words as int32 counts; entries given twice are added, explicit zeros are dropped.
+
+    With `fractional`, entries need not be whole; if any is not, they are float32.
+    """
+    return _whole_number_matrix(counts, "counts", "word", fractional=fractional)
 
 
 def tags_matrix(tags: Any) -> Any:
@@ -111,9 +114,11 @@ def _tag_list(tags: Any, document: int) -> list[str]:
     return row
 
 
-def _whole_number_matrix(values: Any, what: str, column: str) -> Any:
+def _whole_number_matrix(values: Any, what: str, column: str, *, fractional: bool = False) -> Any:
     """Any matrix of whole numbers in canonical form, or a `ValueError` that names the document at fault."""
     _check_shape(values, what, column)
+    if fractional and (parts := _fractional_parts(values, what)) is not None:
+        return csr(*parts)
     if sp.issparse(values) and values.format == "csr" and values.has_canonical_format:
         matrix = values  # the common and the large case: nothing to add up, so no detour through coordinates
         _check_whole(values.data, lambda at: _row_of(values, at), what)
@@ -132,6 +137,21 @@ def _whole_number_matrix(values: Any, what: str, column: str) -> Any:
         offsets, columns, data = np.append(0, np.cumsum(used))[offsets], columns[used], data[used]
     # copies, so that nothing the caller does to their matrix later can reach the corpus
     return csr(offsets.astype(np.int64), columns.astype(np.int32), data.astype(np.int32), int(matrix.shape[1]))
+
+
+def _fractional_parts(values: Any, what: str) -> tuple[Any, ...] | None:
+    """The parts of a canonical float32 matrix if any entry is not whole, else None."""
+    matrix = sp.csr_array(values, copy=True)
+    if matrix.dtype.kind != "f" or np.array_equal(matrix.data, np.floor(matrix.data)):
+        return None
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    wrong = np.flatnonzero(~((matrix.data >= 0) & np.isfinite(matrix.data)))
+    if len(wrong):
+        value = matrix.data[wrong[0]]
+        raise ValueError(f"document {_row_of(matrix, wrong)} has the value {value} in {what}: none may be negative")
+    columns, data = matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
+    return matrix.indptr.astype(np.int64), columns, data, int(matrix.shape[1])
 
 
 def _check_shape(values: Any, what: str, column: str) -> None:

@@ -1,0 +1,97 @@
+"""What every engine owes the EM loop, and the M-step, which is the same for all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagtopic.engines.workers import Workers, cut_rows
+from tagtopic.inference.arrays import PAPER, WAYS, Float64s, Floats, Model
+from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
+from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.inference.weight_prior import HyperPrior
+
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+
+CHUNK_ROWS = 1 << 11
+"""Rows of psi that a thread takes at a time."""
+
+
+@dataclass
+class Statistics:
+    """The sums of one E-step: psi (words, topics), theta (tags, topics), and the objective of all documents."""
+
+    psi: Floats
+    theta: Floats
+    objective: float
+
+
+class Engine(Protocol):
+    """Where the E-step runs."""
+
+    def start(self, corpus: Corpus, parameters: Parameters, inference: str) -> Run:
+        """Make ready to fit this corpus from these parameters; the run is a context manager."""
+
+
+class Run(ABC):
+    """A corpus under inference. Each document's posterior is kept from one E-step to the next."""
+
+    def __init__(self, inference: str, workers: Workers) -> None:
+        self.way = WAYS[inference]
+        self.workers = workers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of threads and whatever else was taken."""
+        self.workers.close()
+
+    @abstractmethod
+    def expect(self, parameters: Parameters, sums: Statistics, *, sweeps: int, tolerance: float = 0.0) -> Statistics:
+        """The E-step: fill ``sums`` (its arrays are overwritten)."""
+
+    @abstractmethod
+    def learn_weights(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
+        """Pi (and last pi_latent, if there is a latent tag) from the documents' posteriors."""
+
+    @abstractmethod
+    def log_latent(self) -> tuple[Float64s, int]:
+        """The sum over documents of E[log lambda], and their number: what mu is made from."""
+
+    def maximise(self, sums: Statistics, priors: Priors) -> tuple[Floats, Floats, Float64s]:
+        """The M-step: psi and theta in place of their sums, and the words of each topic (before smoothing)."""
+        chunks = cut_rows(len(sums.psi), CHUNK_ROWS)
+        parts = self.workers.map(lambda rows: column_totals(sums.psi, *rows), chunks)
+        topic_sizes = np.sum(parts, axis=0)
+        floor = FLOOR if priors.beta.min() == 0 else 0.0
+        totals = topic_sizes + priors.beta.sum()
+        totals[totals == 0] = 1.0  # a topic without words under maximum likelihood: the floor is all that is left
+        self.workers.map(lambda rows: normalise_columns(sums.psi, *rows, priors.beta, totals, floor), chunks)
+        # the paper's way takes the logarithm of theta, so it may never be zero
+        normalise_rows(sums.theta, priors.alpha, FLOOR if self.way == PAPER or priors.alpha.min() == 0 else 0.0)
+        return sums.psi, sums.theta, topic_sizes
+
+    def log_prior(self, parameters: Parameters, priors: Priors) -> float:
+        """Sum alpha log theta + sum beta log psi: what the priors add to the objective."""
+        psi, theta = parameters.psi, parameters.theta
+        chunks = cut_rows(len(psi), CHUNK_ROWS)
+        parts = self.workers.map(lambda rows: weighted_log_sum(psi, *rows, priors.beta), chunks)
+        if len(theta) and priors.alpha.any():
+            logs = np.log(np.maximum(theta, 1e-38)).sum(axis=0, dtype=np.float64)
+            parts.append(float(priors.alpha @ logs))
+        return float(np.sum(parts))
+
+
+def as_model(parameters: Parameters, way: int) -> Model:
+    """The parameters as the kernels take them."""
+    rows = np.log(parameters.theta) if way == PAPER else parameters.theta
+    return Model(parameters.psi, rows, parameters.pi, float(parameters.pi_latent), parameters.mu, parameters.latent)

@@ -1,0 +1,88 @@
+"""A corpus in blocks of consecutive documents.
+
+Where blocks begin depends on the corpus alone. Sums are made within each block and added in block order, so neither
+threads nor partitions change a bit of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagtopic.engines.workers import cut_evenly
+from tagtopic.inference.accumulate import ColumnIndex, index_columns
+from tagtopic.inference.arrays import Documents
+
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+
+BLOCK_ENTRIES = 1 << 19
+"""Word entries (distinct words of a document) in a block: its topic mixes then stay in the cache."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Documents ``first:last`` of a corpus, with their entries indexed by word and by tag too."""
+
+    first: int
+    last: int
+    documents: Documents
+    n_words: int
+    n_tags: int
+
+    @cached_property
+    def by_word(self) -> ColumnIndex:
+        """The block's word entries in word order."""
+        return index_columns(self.documents.word_starts, self.documents.words, self.n_words)
+
+    @cached_property
+    def by_tag(self) -> ColumnIndex:
+        """The block's tag entries in tag order."""
+        return index_columns(self.documents.tag_starts, self.documents.tags, self.n_tags)
+
+    @property
+    def n_documents(self) -> int:
+        """How many documents the block has."""
+        return self.last - self.first
+
+    @property
+    def word_entries(self) -> int:
+        """How many (document, word) entries the block has."""
+        return int(self.documents.word_starts[-1] - self.documents.word_starts[0])
+
+    @property
+    def tag_range(self) -> tuple[int, int]:
+        """Where the block's (document, tag) entries stand among the corpus's."""
+        return int(self.documents.tag_starts[0]), int(self.documents.tag_starts[-1])
+
+
+def read_only(array: np.ndarray[Any, Any], dtype: type[np.generic]) -> np.ndarray[Any, Any]:
+    """A plain read-only view (Numba compiles anew for memory maps, other types and writeable arrays)."""
+    view = np.asarray(array, dtype=dtype).view(np.ndarray)
+    if view.flags.writeable:
+        view = view.view()
+        view.flags.writeable = False
+    return view
+
+
+def documents_of(corpus: Corpus, first: int, last: int) -> Documents:
+    """Documents first:last as the kernels take them; nothing is copied."""
+    counts, tags = corpus.counts, corpus.tags
+    count_type = np.int32 if counts.data.dtype == np.int32 else np.float32
+    return Documents(
+        read_only(counts.indptr[first : last + 1], np.int64),
+        read_only(counts.indices, np.int32),
+        read_only(counts.data, count_type),
+        read_only(tags.indptr[first : last + 1], np.int64),
+        read_only(tags.indices, np.int32),
+    )
+
+
+def blocks_of(corpus: Corpus, entries: int = BLOCK_ENTRIES) -> Iterator[Block]:
+    """The corpus in blocks of about ``entries`` word entries."""
+    for first, last in cut_evenly(corpus.counts.indptr, entries):
+        yield Block(first, last, documents_of(corpus, first, last), corpus.n_words, corpus.n_tags)

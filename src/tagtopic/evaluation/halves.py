@@ -1,0 +1,46 @@
+"""Each token to one of two halves, by a hash of what it is: not by where it stands, or in which batch it comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tagtopic.corpus import Corpus
+from tagtopic.corpus.matrices import csr
+from tagtopic.corpus.names import Names
+from tagtopic.inference.compiled import compiled
+
+
+@compiled
+def _scored_tokens(starts: Any, words: Any, counts: Any, document_keys: Any, word_keys: Any, out: Any) -> None:
+    for d in range(starts.shape[0] - 1):
+        for p in range(starts[d], starts[d + 1]):
+            key = document_keys[d] ^ word_keys[words[p]]
+            scored = 0
+            for occurrence in range(counts[p]):
+                h = key + np.uint64(occurrence + 1) * np.uint64(0x9E3779B97F4A7C15)
+                h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                scored += (h ^ (h >> np.uint64(31))) & np.uint64(1)
+            out[p] = scored
+
+
+def split_tokens(corpus: Corpus, random_state: int = 0) -> tuple[Any, Any]:
+    """Two count matrices that add up to the corpus's: the tokens to infer from, and the tokens to score."""
+    counts = corpus.counts
+    if counts.data.dtype.kind == "f":
+        raise ValueError("the counts are not whole, so there are no tokens to split: use method='fitted'")
+    seed = np.uint64(np.random.SeedSequence(random_state).generate_state(1, np.uint64)[0])
+    scored = np.empty(counts.nnz, np.int32)
+    _scored_tokens(
+        np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.data),
+        corpus.ids.hashes() ^ seed, Names.of(corpus.words).hashes(), scored,
+    )  # fmt: skip
+    return _with_data(counts, counts.data - scored), _with_data(counts, scored)
+
+
+def _with_data(counts: Any, data: Any) -> Any:
+    kept = data > 0
+    offsets = np.append(0, np.cumsum(kept))[counts.indptr]
+    return csr(offsets, counts.indices[kept], data[kept], counts.shape[1])

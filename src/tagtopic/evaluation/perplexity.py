@@ -1,0 +1,86 @@
+"""How surprised a model is by words: exp of minus the mean log probability of a word."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tagtopic.corpus import Corpus
+from tagtopic.evaluation.halves import split_tokens
+from tagtopic.inference.compiled import compiled_reordering
+
+METHODS = ("completion", "fitted", "bound")
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """The value, and what it was measured on."""
+
+    value: float
+    scored_tokens: int
+    unknown_tokens: int
+    skipped_documents: int
+
+
+@compiled_reordering
+def log_probabilities(starts: Any, words: Any, counts: Any, mixes: Any, psi: Any) -> Any:
+    """By document, ``sum_w c_w log(mix . psi_w)``."""
+    values = np.zeros(starts.shape[0] - 1)
+    for d in range(starts.shape[0] - 1):
+        for p in range(starts[d], starts[d + 1]):
+            total = 0.0
+            for k in range(psi.shape[1]):
+                total += mixes[d, k] * psi[words[p], k]
+            values[d] += counts[p] * np.log(max(total, 1e-300))
+    return values
+
+
+def perplexity(
+    model: Any, X: Any, *, tags: Any = None, method: str = "completion", random_state: int = 0
+) -> Perplexity:
+    """Perplexity of any model that has ``aligned``, ``transform``, ``components_``; ours and the baselines alike.
+
+    Words outside of the model's vocabulary are not scored; under "completion" documents with an empty half are
+    skipped. The value does not depend on the order of the documents or on batches.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method={method!r}: expected one of {', '.join(map(repr, METHODS))}")
+    given = model._as_corpus(X, tags, reset=False)
+    corpus = model.aligned(given)
+    unknown = given.n_tokens - corpus.n_tokens
+    if method == "bound":
+        return _from_bound(model, corpus, unknown)
+    observed, scored = split_tokens(corpus, random_state) if method == "completion" else (corpus.counts, corpus.counts)
+    used = (np.diff(observed.indptr) > 0) & (np.diff(scored.indptr) > 0)
+    if not used.any():
+        raise ValueError("no document has words left to score")
+    rows = np.flatnonzero(used)
+    view = Corpus(counts=observed, tags=corpus.tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids)[
+        rows
+    ]
+    target = Corpus(counts=scored, tags=corpus.tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids)[
+        rows
+    ]
+    values = _score(model, target, np.asarray(model.transform(view)))
+    n_tokens = float(target.lengths().sum())
+    # fsum is exact, so the order of the documents cannot change the value
+    value = math.exp(-math.fsum(values.tolist()) / n_tokens)
+    return Perplexity(value, int(n_tokens), int(unknown), int(len(used) - used.sum()))
+
+
+def _score(model: Any, target: Corpus, mixes: Any) -> Any:
+    counts = target.counts
+    psi = np.ascontiguousarray(np.asarray(model.components_).T)
+    return log_probabilities(
+        np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.data), np.ascontiguousarray(mixes), psi
+    )
+
+
+def _from_bound(model: Any, corpus: Corpus, unknown: int) -> Perplexity:
+    if model.inference == "map":
+        raise ValueError("inference='map' maximises a density, which bounds nothing: use 'completion' or 'fitted'")
+    bound = model._posteriors(corpus, None).objective
+    return Perplexity(float(np.exp(-bound / corpus.n_tokens)), corpus.n_tokens, unknown, 0)

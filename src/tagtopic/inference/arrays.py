@@ -1,0 +1,75 @@
+"""The arrays that travel between corpus, kernels and engines, grouped under the paper's names.
+
+theta   tag -> topics           (tags, topics)
+psi     word -> topics          (words, topics): a word's row is contiguous, a topic's column sums to 1
+pi      Dirichlet prior of the tag weights, one number a tag; ``pi_latent`` is the latent tag's
+mu      Dirichlet prior of the latent tag's topics
+xi      a document's Dirichlet posterior over its tags; ``xi_latent`` is the latent tag's
+rho     a document's Dirichlet posterior over the latent tag's topics
+alpha   prior counts of theta, beta: prior counts of psi
+
+All are named tuples of plain arrays because Numba takes those as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+Float64s = NDArray[np.float64]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+PAPER, MIXTURE, MAP = 0, 1, 2
+"""The three ways of inference, as the kernels know them."""
+
+WAYS = {"paper": PAPER, "mixture": MIXTURE, "map": MAP}
+
+
+class Documents(NamedTuple):
+    """A run of documents: rows ``word_starts[d]:word_starts[d + 1]`` of words and counts, and alike for tags.
+
+    The starts are absolute positions in ``words`` and ``tags``, so a run of a larger collection is a view.
+    """
+
+    word_starts: Int64s
+    words: Int32s
+    counts: Int32s
+    tag_starts: Int64s
+    tags: Int32s
+
+
+class Model(NamedTuple):
+    """What the E-step needs to know of a model. Under the paper's way ``tag_rows`` is log theta, else theta."""
+
+    psi: Floats
+    tag_rows: Floats
+    pi: Float64s
+    pi_latent: float
+    mu: Float64s
+    latent: bool
+
+
+class State(NamedTuple):
+    """Where each document's inference stands: xi by (document, tag) entry, xi_latent and rho by document."""
+
+    xi: Floats
+    xi_latent: Floats
+    rho: Floats
+
+
+class Evaluation(NamedTuple):
+    """What one E-step says of each document, all at the same xi and rho; the M-step's sums are made from it.
+
+    ``mix`` is e, ``pull`` is M (under the paper's way N = e M), ``ratios`` is c / s by word entry, in the order of
+    the block's word-major index, ``weights`` is a by tag entry.
+    """
+
+    mix: Floats
+    pull: Floats
+    ratios: Floats
+    weights: Floats
+    objective: Float64s

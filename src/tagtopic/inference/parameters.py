@@ -1,0 +1,43 @@
+"""What a model has learnt, and the priors it learnt under."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tagtopic.inference.arrays import Float64s, Floats
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """psi (words, topics), theta (tags, topics), pi (tags), pi_latent, mu (topics); names as in ``arrays``.
+
+    ``latent`` says whether every document has a latent tag (TWDA) or only those without tags (TWTM).
+    """
+
+    psi: Floats
+    theta: Floats
+    pi: Float64s
+    pi_latent: float
+    mu: Float64s
+    latent: bool
+
+    @property
+    def all_pi(self) -> Float64s:
+        """pi, with the latent tag's at the end where every document has one."""
+        return np.append(self.pi, self.pi_latent) if self.latent else self.pi
+
+    def with_all_pi(self, pi: Float64s) -> Parameters:
+        """The same with another pi, in the form of ``all_pi``."""
+        if not self.latent:
+            return replace(self, pi=pi)
+        return replace(self, pi=pi[:-1], pi_latent=float(pi[-1]))
+
+
+@dataclass(frozen=True)
+class Priors:
+    """alpha: prior counts of each tag's topics (topics); beta: prior counts of each topic's words (words)."""
+
+    alpha: Float64s
+    beta: Float64s

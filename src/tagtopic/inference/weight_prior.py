@@ -1,0 +1,131 @@
+"""pi, the Dirichlet prior of the tag weights, from the whole corpus (the paper's eq. 2), with a hyper-prior.
+
+The corpus-wide objective, with E[log eps] taken from each document's xi, is concave in pi:
+
+    L[pi] = sum_d [ lgamma(sum pi_d) - sum_j lgamma(pi_j) + sum_j (pi_j - 1) E log eps_dj ]
+
+Its maximum is the fixed point
+
+    Psi(pi_l) = [ sum_{d has l} (Psi(sum pi_d) + E log eps_dl) + m Psi(s_l) ] / (D_l + m)
+
+where m pseudo-documents at s hold pi: without them (m = 0, maximum likelihood) pi runs away by construction, for a
+document whose tags occur nowhere else gives pi <- pi + n at every iteration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, gammaln
+
+from tagtopic.inference.arrays import Float64s, Floats, Int32s, Int64s
+from tagtopic.inference.compiled import compiled
+from tagtopic.inference.special import digamma as digamma_kernel
+from tagtopic.inference.special import inverse_digamma_of
+
+SMALLEST, LARGEST = 1e-6, 1e6
+"""Outside of this range pi has run away."""
+
+
+@dataclass(frozen=True)
+class HyperPrior:
+    """``strength`` pseudo-documents (m) in which each tag has prior ``centre`` (s), numbers or one a tag.
+
+    Strength 0 is maximum likelihood.
+    """
+
+    strength: float | Float64s = 5.0
+    centre: float | Float64s = 1.0
+
+
+@dataclass(frozen=True)
+class WeightEvidence:
+    """What the documents say of pi: their tag sets, and by tag the sum of E[log eps] and the number of documents.
+
+    ``tags`` of the documents ``starts[d]:starts[d + 1]`` include the latent tag as number L where there is one.
+    """
+
+    starts: Int64s
+    tags: Int32s
+    log_weights: Float64s
+    documents: Float64s
+
+
+@compiled
+def sum_log_weights(starts: Int64s, tags: Int32s, xi: Floats, n_tags: int) -> Float64s:
+    """By tag, the sum over documents of E[log eps] = Psi(xi) - Psi(sum xi); documents with one tag say nothing."""
+    sums = np.zeros(n_tags)
+    for d in range(starts.shape[0] - 1):
+        total = 0.0
+        for p in range(starts[d], starts[d + 1]):
+            total += xi[p]
+        centre = digamma_kernel(total) if total > 0 else 0.0
+        for p in range(starts[d], starts[d + 1]):
+            sums[tags[p]] += digamma_kernel(float(xi[p])) - centre
+    return sums
+
+
+@compiled
+def sum_prior_digammas(starts: Int64s, tags: Int32s, pi: Float64s) -> Float64s:
+    """By tag, the sum over its documents of Psi(sum pi_d)."""
+    sums = np.zeros(pi.shape[0])
+    for d in range(starts.shape[0] - 1):
+        total = 0.0
+        for p in range(starts[d], starts[d + 1]):
+            total += pi[tags[p]]
+        if total > 0:
+            value = digamma_kernel(total)
+            for p in range(starts[d], starts[d + 1]):
+                sums[tags[p]] += value
+    return sums
+
+
+def weight_prior_objective(pi: Float64s, evidence: WeightEvidence, hyper: HyperPrior) -> float:
+    """L[pi] with the hyper-prior's term, which is m times the log density kernel at E log eps = Psi(s) - ..."""
+    totals = np.add.reduceat(pi[evidence.tags], evidence.starts[:-1])
+    value = gammaln(totals).sum() - (evidence.documents * gammaln(pi)).sum() + ((pi - 1) * evidence.log_weights).sum()
+    pull = hyper.strength * (pi * digamma(hyper.centre) - gammaln(pi))
+    return float(value + pull.sum())
+
+
+def weight_prior_gradient(pi: Float64s, evidence: WeightEvidence, hyper: HyperPrior) -> Float64s:
+    """DL / dpi: the paper's Appendix A, with the hyper-prior."""
+    shared = sum_prior_digammas(evidence.starts, evidence.tags, pi)
+    own = evidence.documents * digamma(pi)
+    pull = hyper.strength * (digamma(hyper.centre) - digamma(pi))
+    return np.asarray(shared - own + evidence.log_weights + pull)
+
+
+def update_weight_prior(
+    pi: Float64s,
+    evidence: WeightEvidence,
+    hyper: HyperPrior,
+    *,
+    learnt: NDArray[np.bool_] | None = None,
+    passes: int = 20,
+    tolerance: float = 1e-6,
+) -> Float64s:
+    """Fixed-point passes from ``pi``, over the tags that are ``learnt`` (all, unless said).
+
+    A tag in no document takes the hyper-prior's centre, or stays where there is no hyper-prior.
+    """
+    weight = evidence.documents + hyper.strength
+    seen = weight > 0 if learnt is None else (weight > 0) & learnt
+    pull = hyper.strength * digamma(hyper.centre)
+    for _ in range(passes):
+        target = sum_prior_digammas(evidence.starts, evidence.tags, pi) + evidence.log_weights + pull
+        new = pi.copy()
+        new[seen] = inverse_digamma_of(target[seen] / weight[seen])
+        np.clip(new, SMALLEST, LARGEST, out=new)
+        moved = np.max(np.abs(new - pi) / pi, initial=0.0)
+        pi = new
+        if moved <= tolerance:
+            break
+    return pi
+
+
+def ran_away(pi: Float64s) -> bool:
+    """Whether any pi stands at an end of the range it is kept in."""
+    return bool(np.any((pi <= SMALLEST) | (pi >= LARGEST)))

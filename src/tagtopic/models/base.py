@@ -1,0 +1,197 @@
+"""What TWTM, TWDA and LDA have in common: fit, transform, tag weights, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tagtopic.corpus import Corpus
+from tagtopic.engines.base import Engine
+from tagtopic.engines.local import LocalEngine
+from tagtopic.inference.parameters import Parameters
+from tagtopic.models import inputs, setup
+from tagtopic.models.em import Callback, EMSettings, ExpectationMaximisation
+from tagtopic.models.posterior import DocumentPosteriors, infer
+from tagtopic.models.priors import Prior, smoothed_shares
+from tagtopic.models.progress import watched
+from tagtopic.models.questions import Questions
+
+NUMBERS = [np.float64, np.float32, np.int64, np.int32]
+
+
+class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """The family's common part; use TWTM, TWDA or LDA.
+
+    Learnt attributes: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1;
+    ``words_``, ``word_counts_`` (in training), ``tag_names_``, ``tag_frequencies_`` (the share of documents with the
+    tag), ``topic_shares_`` (of all words in training); the priors ``tag_weight_prior_``, ``latent_weight_prior_``,
+    ``latent_topic_prior_``, ``tag_topic_prior_``, ``topic_word_prior_``; ``bound_`` (one number an iteration),
+    ``prior_updates_`` (the iterations after which priors were learnt), ``n_iter_``, ``converged_``.
+    """
+
+    _latent: ClassVar[bool]
+    _uses_tags: ClassVar[bool] = True
+
+    n_topics: int
+    inference: str
+    max_iter: int
+    tol: float
+    sweeps: int
+    tag_weight_prior: Prior
+    latent_weight_prior: Prior
+    latent_topic_prior: Prior
+    tag_topic_prior: Prior
+    topic_word_prior: Prior
+    init: str
+    dtype: str
+    unknown_tags: str
+    n_jobs: int | None
+    random_state: Any
+    callbacks: Sequence[Callback]
+    progress: bool | None
+
+    def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Engine | None = None) -> Self:
+        """Learn from a Corpus, or from a matrix of word counts (documents, words) with ``tags`` beside it.
+
+        ``tags`` is a list of lists of names or a 0/1 matrix. ``y`` is ignored, as in scikit-learn's transformers.
+        Ctrl-C ends the fit early and the model stays as it then stood.
+        """
+        corpus = self._training_corpus(X, tags)
+        parameters, priors = setup.start_parameters(self, corpus)
+        settings = EMSettings(self.max_iter, self.tol, self.sweeps, setup.learning_of(self, corpus.n_tags))
+        with (engine or LocalEngine(self.n_jobs)).start(corpus, parameters, self.inference) as run:
+            em = ExpectationMaximisation(run, parameters, priors, settings)
+            with watched(self.max_iter, self.progress) as bar:
+                em.run([*self.callbacks, *bar])
+        self._keep(corpus, em)
+        return self
+
+    def transform(self, X: Any, *, tags: Any = None) -> NDArray[np.floating[Any]]:
+        """The topic mix of each document: (documents, topics), rows sum to 1."""
+        return self._posteriors(X, tags).topics
+
+    def fit_transform(self, X: Any, y: Any = None, *, tags: Any = None) -> NDArray[np.floating[Any]]:
+        """``fit``, then ``transform`` of the same documents."""
+        return self.fit(X, y, tags=tags).transform(X, tags=tags)
+
+    def tag_weights(self, X: Any, *, tags: Any = None, return_latent: bool = False) -> Any:
+        """How much each tag matters in each document: CSR (documents, tags).
+
+        A row sums to 1 together with the share of the document's latent tag, where it has one; with
+        ``return_latent`` those shares are returned too, as the second of a pair.
+        """
+        found = self._posteriors(X, tags)
+        return (found.weights, found.latent) if return_latent else found.weights
+
+    def perplexity(self, X: Any, *, tags: Any = None, method: str = "completion", random_state: int = 0) -> float:
+        """How surprised the model is by a word, as a number of equally likely words: lower is better.
+
+        ``"completion"`` infers each document's topics from half of its words and scores the other half;
+        ``"fitted"`` infers and scores on the same words, which flatters many topics; ``"bound"`` is
+        exp(-bound / words), for the ways of inference that bound the likelihood ("paper" and "mixture").
+        """
+        from tagtopic.evaluation.perplexity import perplexity
+
+        return perplexity(self, X, tags=tags, method=method, random_state=random_state).value
+
+    def score(self, X: Any, y: Any = None, *, tags: Any = None) -> float:
+        """The mean log probability of a word by document completion: higher is better."""
+        return -float(np.log(self.perplexity(X, tags=tags)))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all."""
+        from tagtopic.models.file import save_model
+
+        check_is_fitted(self)
+        save_model(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """A model from a file that ``save`` wrote. Nothing in the file is executed."""
+        from tagtopic.models.file import load_model
+
+        return load_model(Path(path), cls)
+
+    def aligned(self, X: Any, tags: Any = None) -> Corpus:
+        """X as a Corpus in this model's words and tags; what it has never seen is left out."""
+        check_is_fitted(self)
+        corpus = self._as_corpus(X, tags, reset=False)
+        if not self._uses_tags:
+            corpus = inputs.without_tags(corpus)
+        known = inputs.aligned(corpus, self.words_, self.tag_names_, self.unknown_tags)
+        return inputs.without_unseen_words(known, self.word_counts_)
+
+    @property
+    def parameters_(self) -> Parameters:
+        """The learnt parameters as inference takes them."""
+        return Parameters(
+            psi=self.components_.T,
+            theta=self.tag_topics_,
+            pi=self.tag_weight_prior_,
+            pi_latent=self.latent_weight_prior_,
+            mu=self.latent_topic_prior_,
+            latent=self._latent,
+        )
+
+    def _posteriors(self, X: Any, tags: Any) -> DocumentPosteriors:
+        return infer(self.parameters_, self.inference, self.aligned(X, tags), self.n_jobs)
+
+    def _training_corpus(self, X: Any, tags: Any) -> Corpus:
+        corpus = self._as_corpus(X, tags, reset=True)
+        if not self._uses_tags:
+            corpus = inputs.without_tags(corpus)
+        setup.check_settings(self, corpus)
+        if not corpus.n_tokens:
+            raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
+        if not self._latent:
+            setup.require_tags(corpus)
+        return corpus
+
+    def _as_corpus(self, X: Any, tags: Any, *, reset: bool) -> Corpus:
+        if isinstance(X, Corpus):
+            if reset:
+                self.n_features_in_ = X.n_words
+            return inputs.with_tags(X, tags)
+        counts = validate_data(self, X, accept_sparse="csr", dtype=NUMBERS, reset=reset)
+        words = getattr(self, "feature_names_in_", None) if reset else self.words_
+        known_tags = None if reset else self.tag_names_
+        return inputs.corpus_from_matrix(sp.csr_array(counts), tags, words, known_tags)
+
+    def _keep(self, corpus: Corpus, em: ExpectationMaximisation) -> None:
+        parameters = em.parameters
+        self.components_ = parameters.psi.T
+        self.tag_topics_ = parameters.theta
+        self.words_, self.tag_names_ = corpus.words, corpus.tag_names
+        self.word_counts_ = np.bincount(
+            corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words
+        ).astype(np.float64)
+        self.topic_shares_ = smoothed_shares(em.topic_sizes, 0.0)
+        self.tag_frequencies_ = np.bincount(corpus.tags.indices, minlength=corpus.n_tags) / len(corpus)
+        self.tag_weight_prior_ = parameters.pi
+        self.latent_weight_prior_ = parameters.pi_latent
+        # TWTM never learns mu; a document without tags then leans to what the corpus is about
+        self.latent_topic_prior_ = parameters.mu if self._latent else parameters.mu.sum() * self.topic_shares_ + 1e-6
+        self.tag_topic_prior_, self.topic_word_prior_ = em.priors.alpha, em.priors.beta
+        self.bound_ = np.array(em.history.bound)
+        self.prior_updates_ = tuple(em.history.prior_updates)
+        self.n_iter_ = len(em.history.bound)
+        self.converged_ = em.history.converged
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags

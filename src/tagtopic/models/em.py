@@ -1,0 +1,134 @@
+"""Variational EM: expectation and maximisation in turn, until the objective settles."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagtopic.engines.base import Run, Statistics
+from tagtopic.inference.latent_prior import update_latent_prior
+from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.inference.weight_prior import HyperPrior, ran_away
+from tagtopic.models.priors import Schedule, smoothed_shares
+
+Callback = Callable[[int, float, float], object]
+"""Called after each iteration with its number (from 1), the bound and the seconds since the start."""
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Which priors are learnt, and how: None is not at all."""
+
+    weights: HyperPrior | None = None
+    learnt_weights: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    latent_topics: bool = False
+    tag_topic_tokens: float = 0.0
+    schedule: Schedule = field(default_factory=Schedule)
+
+    @property
+    def anything(self) -> bool:
+        """Whether any prior is learnt."""
+        return self.weights is not None or self.latent_topics or self.tag_topic_tokens > 0
+
+
+@dataclass(frozen=True)
+class EMSettings:
+    """How long, and how carefully."""
+
+    max_iter: int
+    tol: float
+    sweeps: int
+    learning: Learning
+
+
+@dataclass
+class History:
+    """What happened: the objective at each iteration, the seconds, and where priors were learnt after it."""
+
+    bound: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    prior_updates: list[int] = field(default_factory=list)
+    converged: bool = False
+    interrupted: bool = False
+
+
+class ExpectationMaximisation:
+    """One fit: ``run`` it, then read ``parameters``, ``priors`` and ``history``."""
+
+    def __init__(self, run: Run, parameters: Parameters, priors: Priors, settings: EMSettings) -> None:
+        self.engine = run
+        self.parameters = parameters
+        self.priors = priors
+        self.settings = settings
+        self.history = History()
+        self.topic_sizes = np.ones(parameters.psi.shape[1])
+        self._sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+
+    def run(self, callbacks: Sequence[Callback] = ()) -> None:
+        """Iterate to convergence, to ``max_iter``, or until Ctrl-C: the model then stays as it stands."""
+        started = time.perf_counter()
+        try:
+            while len(self.history.bound) < self.settings.max_iter and not self.history.converged:
+                self.iterate()
+                seconds = time.perf_counter() - started
+                self.history.seconds.append(seconds)
+                for callback in callbacks:
+                    callback(len(self.history.bound), self.history.bound[-1], seconds)
+        except KeyboardInterrupt:
+            self.history.interrupted = True
+            warnings.warn(
+                f"interrupted after {len(self.history.bound)} iterations; the model is as it then stood",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def iterate(self) -> None:
+        """One E-step, one M-step, and the priors when they are due."""
+        sums = self.engine.expect(self.parameters, self._sums, sweeps=self.settings.sweeps)
+        self.history.bound.append(sums.objective + self.engine.log_prior(self.parameters, self.priors))
+        iteration = len(self.history.bound)
+        self.history.converged = self._settled()
+        used = self.parameters
+        psi, theta, self.topic_sizes = self.engine.maximise(sums, self.priors)
+        self.parameters = replace(used, psi=psi, theta=theta)
+        self._sums = Statistics(used.psi, used.theta, 0.0)  # the two sets of arrays take turns
+        if self.settings.learning.anything and self.settings.learning.schedule.due(iteration):
+            self._learn_priors(dirichlet=self.settings.learning.schedule.warm(iteration))
+            self.history.prior_updates.append(iteration)
+
+    def _settled(self) -> bool:
+        """Whether the last two objectives, under the same priors, differ by less than the tolerance."""
+        bound, updates = self.history.bound, self.history.prior_updates
+        if len(bound) < 2 or (updates and updates[-1] == len(bound) - 1):
+            return False
+        if self.settings.learning.anything and not updates:
+            return False
+        return bound[-1] - bound[-2] <= self.settings.tol * abs(bound[-2])
+
+    def _learn_priors(self, *, dirichlet: bool) -> None:
+        learning, parameters = self.settings.learning, self.parameters
+        if learning.tag_topic_tokens:
+            alpha = learning.tag_topic_tokens * smoothed_shares(self.topic_sizes, 1.0)
+            self.priors = replace(self.priors, alpha=alpha)
+        if dirichlet and learning.weights is not None:
+            parameters = self._with_learnt_weights(parameters, learning.weights, learning.learnt_weights)
+        if dirichlet and learning.latent_topics:
+            log_latent, n_documents = self.engine.log_latent()
+            parameters = replace(parameters, mu=update_latent_prior(parameters.mu, log_latent, n_documents))
+        self.parameters = parameters
+
+    def _with_learnt_weights(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Parameters:
+        pi = self.engine.learn_weights(parameters, hyper, learnt)
+        if ran_away(pi):
+            warnings.warn(
+                "the prior of the tag weights ran away: without a hyper-prior it has no maximum on this corpus; "
+                "tag_weight_prior='estimate' holds it",
+                UserWarning,
+                stacklevel=6,
+            )
+        return parameters.with_all_pi(pi)

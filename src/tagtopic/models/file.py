@@ -1,0 +1,135 @@
+"""The model file: one safetensors file, with names packed as bytes and everything else as JSON in its header.
+
+Nothing in it is ever executed. It is written under a temporary name and renamed, so a file is whole or not there.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from uuid import uuid4
+
+import numpy as np
+
+from tagtopic._version import __version__
+from tagtopic.corpus.names import Names
+
+if TYPE_CHECKING:
+    from tagtopic.models.base import TagTopicModel
+
+    Model = TypeVar("Model", bound=TagTopicModel)
+
+FORMAT = 1
+KEY = "tagtopic"
+
+ARRAYS = (
+    "tag_topics_", "word_counts_", "topic_shares_", "tag_frequencies_", "tag_weight_prior_",
+    "latent_topic_prior_", "tag_topic_prior_", "topic_word_prior_", "bound_",
+)  # fmt: skip
+NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "n_features_in_")
+NOT_SAVED = ("callbacks",)
+
+
+class ModelFileError(ValueError):
+    """The file is not a model that this version can read."""
+
+
+def save_model(model: TagTopicModel, path: Path) -> None:
+    """Write the model to ``path``."""
+    from safetensors.numpy import save_file
+
+    tensors = {name: np.ascontiguousarray(getattr(model, name)) for name in ARRAYS}
+    tensors["topic_words"] = np.ascontiguousarray(model.components_.T)
+    for name, strings in (("words", model.words_), ("tag_names", model.tag_names_)):
+        packed = Names.of(strings)
+        tensors[f"{name}.offsets"], tensors[f"{name}.bytes"] = packed.offsets.copy(), packed.data.copy()
+    header = {
+        "format": FORMAT,
+        "version": __version__,
+        "model": type(model).__name__,
+        "settings": {name: _plain(value) for name, value in model.get_params().items() if name not in NOT_SAVED},
+        "numbers": {name: _plain(getattr(model, name)) for name in NUMBERS},
+        "prior_updates": list(model.prior_updates_),
+        "feature_names": hasattr(model, "feature_names_in_"),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        save_file(tensors, str(temporary), metadata={KEY: json.dumps(header)})
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load_model(path: Path, wanted: type[Model]) -> Model:
+    """Read a model; it must be of the wanted class or of one below it."""
+    from tagtopic.models import LDA, TWDA, TWTM
+
+    header, tensors = _read(path)
+    kinds: dict[str, Any] = {kind.__name__: kind for kind in (TWTM, TWDA, LDA)}
+    kind = kinds.get(header["model"])
+    if kind is None or not issubclass(kind, wanted):
+        raise ModelFileError(f"{path} holds a model of type {header['model']}, not {wanted.__name__}")
+    try:
+        return cast("Model", _assemble(kind, header, tensors))
+    except (KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+        raise ModelFileError(f"{path} is damaged: {error}") from error
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    from safetensors import SafetensorError, safe_open
+
+    if not path.exists():
+        raise FileNotFoundError(f"there is no model file {path}")
+    if path.is_dir():
+        raise ModelFileError(f"{path} is a folder, not a model file")
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+            header = json.loads(metadata[KEY])
+            if header["format"] > FORMAT:
+                raise ModelFileError(
+                    f"{path} was written by tagtopic {header['version']} in format {header['format']}; this is "
+                    f"tagtopic {__version__}, which reads up to format {FORMAT}: a newer tagtopic is needed"
+                )
+            return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except ModelFileError:
+        raise
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{path} is not a tagtopic model, or it is damaged ({error})") from error
+
+
+def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any:
+    model = kind(**header["settings"])
+    for name in ARRAYS:
+        setattr(model, name, tensors[name])
+    for name in NUMBERS:
+        setattr(model, name, header["numbers"][name])
+    model.components_ = tensors["topic_words"].T
+    model.words_ = tuple(Names(tensors["words.offsets"], tensors["words.bytes"]))
+    model.tag_names_ = tuple(Names(tensors["tag_names.offsets"], tensors["tag_names.bytes"]))
+    model.prior_updates_ = tuple(header["prior_updates"])
+    if header["feature_names"]:
+        model.feature_names_in_ = np.array(model.words_, dtype=object)
+    n_topics = len(model.components_)
+    shapes = {
+        "topics and words": (model.components_.shape, (n_topics, len(model.words_))),
+        "tags and topics": (model.tag_topics_.shape, (len(model.tag_names_), n_topics)),
+        "tag weight priors": (model.tag_weight_prior_.shape, (len(model.tag_names_),)),
+    }
+    for what, (found, expected) in shapes.items():
+        if found != expected:
+            raise ValueError(f"its {what} have the shape {found} instead of {expected}")
+    return model
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON can hold it; a random generator cannot be kept and becomes None."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, bool | int | float | str | list | tuple) or value is None:
+        return value
+    return None

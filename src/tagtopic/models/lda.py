@@ -1,0 +1,64 @@
+"""Latent Dirichlet Allocation, the family's member without tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tagtopic.models.base import TagTopicModel
+from tagtopic.models.em import Callback
+from tagtopic.models.priors import Prior
+
+
+class LDA(TagTopicModel):
+    """Latent Dirichlet Allocation: TWDA on documents whose tags, if they have any, are not looked at.
+
+    ``latent_topic_prior`` is the Dirichlet prior of a document's topics. The other parameters are those of TWDA, less
+    the tags'.
+
+    Examples
+    --------
+    >>> from tagtopic import LDA
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(n_documents=200, n_topics=3, n_tags=8, random_state=0).corpus
+    >>> LDA(n_topics=3, random_state=0).fit(corpus).components_.shape == (3, corpus.n_words)
+    True
+    """
+
+    _latent = True
+    _uses_tags = False
+    tag_weight_prior = 1.0
+    latent_weight_prior = 1.0
+    tag_topic_prior = 0.0
+    unknown_tags = "ignore"
+
+    def __init__(
+        self,
+        n_topics: int = 50,
+        *,
+        inference: str = "map",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        sweeps: int = 5,
+        latent_topic_prior: Prior = 0.05,
+        topic_word_prior: Prior = 0.1,
+        init: str = "nmf",
+        dtype: str = "float32",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] = (),
+        progress: bool | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.inference = inference
+        self.max_iter = max_iter
+        self.tol = tol
+        self.sweeps = sweeps
+        self.latent_topic_prior = latent_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.init = init
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.progress = progress

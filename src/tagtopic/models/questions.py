@@ -1,0 +1,56 @@
+"""Questions to a fitted model that need no documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tagtopic.inference.arrays import Float64s, Floats
+from tagtopic.models.posterior import largest
+
+
+class Questions:
+    """Words and tags of a topic, topics and relatives of a tag."""
+
+    if TYPE_CHECKING:
+        components_: Floats
+        tag_topics_: Floats
+        tag_frequencies_: Float64s
+        words_: tuple[str, ...]
+        tag_names_: tuple[str, ...]
+
+    def top_words(self, topic: int, n: int = 10) -> list[tuple[str, float]]:
+        """The n most probable words of a topic, with their probabilities."""
+        return largest(self.components_[self._topic(topic)], self.words_, n)
+
+    def top_tags(self, topic: int, n: int = 10) -> list[tuple[str, float]]:
+        """The n tags that speak most of a topic: p(tag | topic), each tag weighed by how often it is used."""
+        joint = self.tag_topics_[:, self._topic(topic)] * self.tag_frequencies_
+        return largest(joint / max(float(joint.sum()), 1e-300), self.tag_names_, n)
+
+    def similar_tags(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
+        """The n tags whose topics are most like this tag's: 1 is the same, 0 is nothing in common (Bhattacharyya)."""
+        row = self._tag(tag)
+        roots = np.sqrt(self.tag_topics_)
+        likeness = roots @ roots[row]
+        likeness[row] = -1.0
+        return largest(likeness, self.tag_names_, min(n, len(self.tag_names_) - 1))
+
+    def _topic(self, topic: int) -> int:
+        check_is_fitted(self)
+        if not 0 <= topic < len(self.components_):
+            raise ValueError(f"there is no topic {topic}: the model has {len(self.components_)}, from 0")
+        return topic
+
+    def _tag(self, tag: str) -> int:
+        check_is_fitted(self)
+        try:
+            return self.tag_names_.index(tag)
+        except ValueError:
+            import difflib
+
+            near = difflib.get_close_matches(tag, self.tag_names_, 3)
+            hint = f"; near it are {', '.join(map(repr, near))}" if near else ""
+            raise ValueError(f"the model has never seen the tag {tag!r}{hint}") from None

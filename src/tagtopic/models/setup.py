@@ -1,0 +1,115 @@
+"""From an estimator's settings and a corpus to where EM starts: parameters, priors, and which priors are learnt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from tagtopic.corpus import Corpus
+from tagtopic.inference.arrays import WAYS, Float64s
+from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.inference.weight_prior import HyperPrior
+from tagtopic.models.em import Learning
+from tagtopic.models.priors import ESTIMATE, MAXIMUM_LIKELIHOOD, asks_for, check_prior, is_learnt, spread
+from tagtopic.models.start import STARTS, start_topics, word_frequencies
+
+if TYPE_CHECKING:
+    from tagtopic.models.base import TagTopicModel
+
+START_TAG_WEIGHT = 1.0
+START_LATENT_WEIGHT = 5.0
+START_LATENT_TOPIC = 0.05
+TAG_TOPIC_TOKENS = 5.0
+TOPIC_WORD_SCALE = 0.1
+HYPER_STRENGTH = 5.0
+
+
+def check_settings(model: TagTopicModel, corpus: Corpus) -> None:
+    """Raise, before anything is computed, for a setting that cannot be."""
+    choices = {"inference": tuple(WAYS), "init": STARTS, "dtype": ("float32", "float64")}
+    for name, allowed in {**choices, "unknown_tags": ("ignore", "error")}.items():
+        if getattr(model, name) not in allowed:
+            raise ValueError(f"{name}={getattr(model, name)!r}: expected one of {', '.join(map(repr, allowed))}")
+    for name in ("n_topics", "max_iter", "sweeps"):
+        value = getattr(model, name)
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name}={value!r}: expected a whole number from 1")
+    if not model.tol >= 0:
+        raise ValueError(f"tol={model.tol!r}: expected a number from 0")
+    check_prior("tag_weight_prior", model.tag_weight_prior, size=corpus.n_tags)
+    check_prior("latent_weight_prior", model.latent_weight_prior, size=1)
+    check_prior("latent_topic_prior", model.latent_topic_prior, size=model.n_topics)
+    check_prior("tag_topic_prior", model.tag_topic_prior, size=model.n_topics, zero=True)
+    check_prior("topic_word_prior", model.topic_word_prior, size=corpus.n_words, zero=True)
+
+
+def require_tags(corpus: Corpus) -> None:
+    """Raise if any document has no tags, naming the first few."""
+    untagged = np.flatnonzero(np.diff(corpus.tags.indptr) == 0)
+    if len(untagged):
+        shown = ", ".join(repr(corpus.ids[i]) for i in untagged[:5])
+        more = ", …" if len(untagged) > 5 else ""
+        raise ValueError(
+            f"TWTM needs a tag on every document, and {len(untagged)} of {len(corpus)} have none ({shown}{more}): "
+            "use TWDA, which learns from untagged documents too, or leave them out"
+        )
+
+
+def start_parameters(model: TagTopicModel, corpus: Corpus) -> tuple[Parameters, Priors]:
+    """Topics from the start that was asked for, tags flat, priors as given or where their learning starts."""
+    seed = check_random_state(model.random_state).randint(2**31 - 1)
+    frequencies = word_frequencies(corpus)
+    topics = start_topics(corpus, frequencies, model.n_topics, model.init, np.random.default_rng(seed), model.n_jobs)
+    dtype = np.dtype(model.dtype)
+    parameters = Parameters(
+        psi=np.ascontiguousarray(topics, dtype),
+        theta=np.full((corpus.n_tags, model.n_topics), 1.0 / model.n_topics, dtype),
+        pi=spread(model.tag_weight_prior, corpus.n_tags, start=START_TAG_WEIGHT),
+        pi_latent=float(spread(model.latent_weight_prior, 1, start=START_LATENT_WEIGHT)[0]),
+        mu=spread(model.latent_topic_prior, model.n_topics, start=START_LATENT_TOPIC),
+        latent=model._latent,
+    )
+    return parameters, Priors(_tag_topic_prior(model), _topic_word_prior(model, frequencies))
+
+
+def _tag_topic_prior(model: TagTopicModel) -> Float64s:
+    """alpha: a number is the tokens that each tag begins with, spread over the topics; learnt as the topics' shares."""
+    prior: Any = model.tag_topic_prior
+    if asks_for(MAXIMUM_LIKELIHOOD, prior):
+        return np.zeros(model.n_topics)
+    if asks_for(ESTIMATE, prior):
+        prior = TAG_TOPIC_TOKENS
+    if np.ndim(prior) == 0:
+        return np.full(model.n_topics, float(prior) / model.n_topics)
+    return np.asarray(prior, np.float64)
+
+
+def _topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
+    """beta: a number is the mean a word, spread by the words' frequencies in the corpus."""
+    prior: Any = model.topic_word_prior
+    if asks_for(MAXIMUM_LIKELIHOOD, prior):
+        return np.zeros(len(frequencies))
+    if asks_for(ESTIMATE, prior):
+        prior = TOPIC_WORD_SCALE
+    if np.ndim(prior) == 0:
+        return np.asarray(float(prior) * len(frequencies) * frequencies)
+    return np.asarray(prior, np.float64)
+
+
+def learning_of(model: TagTopicModel, n_tags: int) -> Learning:
+    """Which priors the settings leave to be learnt."""
+    learnt = np.append(np.full(n_tags, is_learnt(model.tag_weight_prior)), is_learnt(model.latent_weight_prior))
+    given = [asks_for(MAXIMUM_LIKELIHOOD, prior) for prior in (model.tag_weight_prior, model.latent_weight_prior)]
+    strength = np.append(np.full(n_tags, 0.0 if given[0] else HYPER_STRENGTH), 0.0 if given[1] else HYPER_STRENGTH)
+    centre = np.append(np.full(n_tags, START_TAG_WEIGHT), START_LATENT_WEIGHT)
+    size = n_tags + int(model._latent)
+    tokens = TAG_TOPIC_TOKENS if asks_for(ESTIMATE, model.tag_topic_prior) else model.tag_topic_prior
+    spread_by_share = n_tags > 0 and not isinstance(tokens, str) and np.ndim(tokens) == 0
+    return Learning(
+        weights=HyperPrior(strength[:size], centre[:size]) if n_tags and learnt[:size].any() else None,
+        learnt_weights=learnt[:size],
+        latent_topics=model._latent and is_learnt(model.latent_topic_prior),
+        tag_topic_tokens=float(tokens) if spread_by_share else 0.0,
+    )

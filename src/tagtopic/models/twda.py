@@ -1,0 +1,105 @@
+"""Tag-Weighted Dirichlet Allocation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tagtopic.models.base import TagTopicModel
+from tagtopic.models.em import Callback
+from tagtopic.models.priors import Prior
+
+
+class TWDA(TagTopicModel):
+    """Tag-Weighted Dirichlet Allocation: each document's topics are a weighted mix of its tags' and of its own.
+
+    Besides its tags every document has one latent tag with topics of its own, so documents with few tags, wrong tags
+    or none are modelled too (with none, it is LDA).
+
+    Parameters
+    ----------
+    n_topics:
+        How many topics.
+    inference:
+        ``"map"`` (the default: best on held-out words), ``"mixture"`` (a bound on the likelihood, no looser than the
+        paper's) or ``"paper"`` (the paper's equations as printed).
+    max_iter, tol:
+        EM ends after ``max_iter`` iterations, or when the bound's relative rise in one is at most ``tol``.
+    sweeps:
+        Passes over a document in each E-step.
+    tag_weight_prior, latent_weight_prior:
+        Dirichlet prior of the weights in a document: a number, one for each tag, ``"estimate"``, or
+        ``"maximum-likelihood"`` as in the paper.
+    latent_topic_prior:
+        Dirichlet prior of the latent tag's topics, likewise.
+    tag_topic_prior:
+        Prior counts of each tag's topics: a number of words, spread over the topics by their size, or one for each
+        topic; 0 or ``"maximum-likelihood"`` is none.
+    topic_word_prior:
+        Prior counts of each topic's words: a mean a word, spread by the words' frequencies, or one for each word; 0 or
+        ``"maximum-likelihood"`` is none.
+    init:
+        ``"nmf"`` or ``"random"``.
+    dtype:
+        ``"float32"``, or ``"float64"`` at about half the speed.
+    unknown_tags:
+        What to do after training about tags never seen in it: ``"ignore"`` (with a warning) or ``"error"``.
+    n_jobs:
+        Threads; None is all cores. The result is the same bits for any number.
+    random_state:
+        Seed of the start.
+    callbacks:
+        Functions called after each iteration with its number, the bound, and the seconds so far.
+    progress:
+        Draw a progress bar; None does if standard error is a terminal.
+
+    Examples
+    --------
+    >>> from tagtopic import TWDA
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(n_documents=200, n_topics=3, n_tags=8, random_state=0).corpus
+    >>> model = TWDA(n_topics=3, random_state=0).fit(corpus)
+    >>> model.transform(corpus).shape
+    (200, 3)
+    """
+
+    _latent = True
+
+    def __init__(
+        self,
+        n_topics: int = 50,
+        *,
+        inference: str = "map",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        sweeps: int = 5,
+        tag_weight_prior: Prior = 1.0,
+        latent_weight_prior: Prior = 5.0,
+        latent_topic_prior: Prior = 0.05,
+        tag_topic_prior: Prior = 5.0,
+        topic_word_prior: Prior = 0.1,
+        init: str = "nmf",
+        dtype: str = "float32",
+        unknown_tags: str = "ignore",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] = (),
+        progress: bool | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.inference = inference
+        self.max_iter = max_iter
+        self.tol = tol
+        self.sweeps = sweeps
+        self.tag_weight_prior = tag_weight_prior
+        self.latent_weight_prior = latent_weight_prior
+        self.latent_topic_prior = latent_topic_prior
+        self.tag_topic_prior = tag_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.init = init
+        self.dtype = dtype
+        self.unknown_tags = unknown_tags
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.progress = progress

@@ -1,0 +1,68 @@
+"""The Tag-Weighted Topic Model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tagtopic.models.base import TagTopicModel
+from tagtopic.models.em import Callback
+from tagtopic.models.priors import Prior
+
+
+class TWTM(TagTopicModel):
+    """The Tag-Weighted Topic Model: each document's topics are a weighted mix of its tags' topics, and of no others.
+
+    Every training document needs a tag (TWDA does not ask for that). At ``transform`` a document without known tags
+    gets the topics that its words alone speak for.
+
+    The parameters are those of TWDA, less the latent tag's.
+
+    Examples
+    --------
+    >>> from tagtopic import TWTM
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(n_documents=200, n_topics=3, n_tags=8, random_state=0).corpus
+    >>> model = TWTM(n_topics=3, random_state=0).fit(corpus)
+    >>> model.tag_weights(corpus).shape
+    (200, 8)
+    """
+
+    _latent = False
+    latent_weight_prior = 1.0
+    latent_topic_prior = 0.05
+
+    def __init__(
+        self,
+        n_topics: int = 50,
+        *,
+        inference: str = "map",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        sweeps: int = 5,
+        tag_weight_prior: Prior = 1.0,
+        tag_topic_prior: Prior = 5.0,
+        topic_word_prior: Prior = 0.1,
+        init: str = "nmf",
+        dtype: str = "float32",
+        unknown_tags: str = "ignore",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] = (),
+        progress: bool | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.inference = inference
+        self.max_iter = max_iter
+        self.tol = tol
+        self.sweeps = sweeps
+        self.tag_weight_prior = tag_weight_prior
+        self.tag_topic_prior = tag_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.init = init
+        self.dtype = dtype
+        self.unknown_tags = unknown_tags
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.progress = progress
