@@ -1,0 +1,113 @@
+"""The planted corpus agrees with the truth that comes with it."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from tagtopic.datasets import make_tagged_corpus, planted
+from tagtopic.datasets.recipe import Recipe
+
+
+def test_shapes_and_sums() -> None:
+    made = make_tagged_corpus(300, 4, 12, 60, model="twda", noise_tags=1, untagged=0.2, tags_per_document=(1, 3))
+    corpus = made.corpus
+    assert (corpus.n_documents, corpus.n_words, corpus.n_tags) == (300, 60, 12)
+    assert made.topic_words.shape == (4, 60)
+    assert made.tag_topics.shape == (12, 4)
+    assert made.document_topics.shape == (300, 4)
+    assert made.noise.shape == corpus.tags.data.shape
+    for rows in (made.topic_words, made.tag_topics, made.document_topics):
+        np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+    np.testing.assert_allclose(made.tag_weights.sum(axis=1) + made.latent_share, 1.0)
+    np.testing.assert_array_equal(made.tag_weights.indices, corpus.tags.indices)
+    np.testing.assert_array_equal(made.tag_weights.indptr, corpus.tags.indptr)
+    lengths = corpus.counts.sum(axis=1)
+    assert lengths.min() >= 50
+    assert lengths.max() <= 150
+
+
+def test_the_seed_decides() -> None:
+    first, again, other = (make_tagged_corpus(50, 3, 8, 40, random_state=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.corpus.counts.toarray(), again.corpus.counts.toarray())
+    np.testing.assert_array_equal(first.tag_weights.toarray(), again.tag_weights.toarray())
+    assert not np.array_equal(first.tag_topics, other.tag_topics)
+
+
+def test_word_frequencies_agree_with_the_true_mixture() -> None:
+    made = make_tagged_corpus(20_000, 5, 20, 200, document_length=100)
+    expected = made.document_topics.sum(axis=0) @ made.topic_words * 100
+    observed = made.corpus.counts.sum(axis=0)
+    common = expected > 10
+    chi_square = np.sum((observed - expected)[common] ** 2 / expected[common])
+    assert common.sum() > 100
+    assert chi_square < common.sum() + 5 * np.sqrt(2 * common.sum())
+
+
+def test_document_topics_are_the_tags_mixed_by_weight() -> None:
+    made = make_tagged_corpus(100, 4, 12, 60, noise_tags=2)
+    np.testing.assert_allclose(made.document_topics, made.tag_weights @ made.tag_topics)
+    assert not made.latent_share.any()
+
+
+def test_noise_tags_weigh_nothing_and_real_ones_something() -> None:
+    made = make_tagged_corpus(500, 4, 30, 60, tags_per_document=2, noise_tags=1.5)
+    assert (made.tag_weights.data[made.noise] == 0).all()
+    assert (made.tag_weights.data[~made.noise] > 0).all()
+    assert (~made.noise).sum() == 1000
+    per_document = np.diff(made.corpus.tags.indptr) - 2
+    assert set(per_document) == {1, 2}
+    assert abs(per_document.mean() - 1.5) < 0.1
+
+
+def test_untagged_documents_are_all_latent() -> None:
+    made = make_tagged_corpus(1000, 4, 12, 60, model="twda", untagged=0.3, noise_tags=1)
+    untagged = np.diff(made.corpus.tags.indptr) == 0
+    assert abs(untagged.mean() - 0.3) < 0.05
+    np.testing.assert_array_equal(made.latent_share[untagged], 1.0)
+
+
+def test_weights_follow_their_prior() -> None:
+    prior = np.arange(1, 11).astype(float)
+    made = make_tagged_corpus(4000, 3, 10, 20, tags_per_document=3, document_length=1, weight_prior=prior)
+    mean_weight = made.tag_weights.sum(axis=0) / made.corpus.tags.sum(axis=0)
+    assert spearmanr(mean_weight, prior).statistic > 0.95
+
+
+def test_words_are_zipf() -> None:
+    frequency = np.sort(make_tagged_corpus(2000, 20, 50, 2000).corpus.counts.sum(axis=0))[::-1]
+    slope = np.polyfit(np.log(np.arange(10, 300)), np.log(frequency[10:300]), 1)[0]
+    assert -1.5 < slope < -0.7
+
+
+def test_blocks_do_not_change_the_documents_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planted, "DOCUMENTS_PER_BLOCK", 40)
+    short, long = (make_tagged_corpus(n, 3, 8, 40, model="twda", noise_tags=1) for n in (40, 100))
+    np.testing.assert_array_equal(short.corpus.counts.toarray(), long.corpus.counts[:40].toarray())
+    assert long.noise.shape == long.corpus.tags.data.shape
+    np.testing.assert_array_equal(long.tag_weights.data == 0, long.noise)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_topics": 0}, "n_topics must be at least 1"),
+        ({"model": "lda"}, "model must be"),
+        ({"untagged": 0.1}, 'use model="twda"'),
+        ({"untagged": 1.1, "model": "twda"}, "share from 0 to 1"),
+        ({"tags_per_document": 0}, "untagged="),
+        ({"tags_per_document": (3, 2)}, "least, most"),
+        ({"document_length": -1}, "document_length"),
+        ({"noise_tags": 48}, "of 50 tags"),
+        ({"noise_tags": -1}, "negative"),
+        ({"weight_prior": 0.0}, "weight_prior must be positive"),
+        ({"weight_prior": [1.0, 2.0]}, "one per tag"),
+    ],
+)
+def test_impossible_settings_are_told(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_tagged_corpus(**settings)  # type: ignore[arg-type]
+
+
+def test_every_setting_reaches_the_recipe() -> None:
+    names = set(make_tagged_corpus.__annotations__) - {"return"}
+    assert names == set(Recipe.__dataclass_fields__)
