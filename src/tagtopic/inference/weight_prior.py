@@ -26,7 +26,10 @@ from tagtopic.inference.special import digamma as digamma_kernel
 from tagtopic.inference.special import inverse_digamma_of
 
 SMALLEST, LARGEST = 1e-6, 1e6
-"""Outside of this range pi has run away."""
+"""pi is kept in this range, so that it stays positive and finite whatever happens."""
+
+LEAST_SENSIBLE, MOST_SENSIBLE = 1e-3, 1e3
+"""Outside of this range pi has run away: one tag takes all, or all take the same."""
 
 
 @dataclass(frozen=True)
@@ -127,5 +130,5 @@ def update_weight_prior(
 
 
 def ran_away(pi: Float64s) -> bool:
-    """Whether any pi stands at an end of the range it is kept in."""
-    return bool(np.any((pi <= SMALLEST) | (pi >= LARGEST)))
+    """Whether any pi is outside of what makes sense."""
+    return bool(np.any((pi < LEAST_SENSIBLE) | (pi > MOST_SENSIBLE)))

@@ -42,7 +42,7 @@ class LDA(TagTopicModel):
         sweeps: int = 5,
         latent_topic_prior: Prior = 0.05,
         topic_word_prior: Prior = 0.1,
-        init: str = "nmf",
+        init: str = "merged",
         dtype: str = "float32",
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -39,7 +39,7 @@ class TWDA(TagTopicModel):
         Prior counts of each topic's words: a mean a word, spread by the words' frequencies, or one for each word; 0 or
         ``"maximum-likelihood"`` is none.
     init:
-        ``"nmf"`` or ``"random"``.
+        Where topics start: ``"merged"`` (too many, the most alike merged), ``"nmf"`` or ``"random"``.
     dtype:
         ``"float32"``, or ``"float64"`` at about half the speed.
     unknown_tags:
@@ -78,7 +78,7 @@ class TWDA(TagTopicModel):
         latent_topic_prior: Prior = 0.05,
         tag_topic_prior: Prior = 5.0,
         topic_word_prior: Prior = 0.1,
-        init: str = "nmf",
+        init: str = "merged",
         dtype: str = "float32",
         unknown_tags: str = "ignore",
         n_jobs: int | None = None,

@@ -43,7 +43,7 @@ class TWTM(TagTopicModel):
         tag_weight_prior: Prior = 1.0,
         tag_topic_prior: Prior = 5.0,
         topic_word_prior: Prior = 0.1,
-        init: str = "nmf",
+        init: str = "merged",
         dtype: str = "float32",
         unknown_tags: str = "ignore",
         n_jobs: int | None = None,

@@ -1,0 +1,141 @@
+"""The models in plain NumPy: slow, a line an equation, no shared code with the kernels. Tests hold the two together.
+
+A document is its words' rows of psi (``rows``, words x topics) with ``counts``, the rows of its tags (theta) and their
+prior; the latent tag, where there is one, is the last of ``prior`` and ``xi``, and has ``mu`` and ``rho``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import digamma, gammaln, polygamma
+
+from tagtopic.inference.arrays import Float64s
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document under inference."""
+
+    rows: Float64s
+    counts: Float64s
+    theta: Float64s
+    prior: Float64s
+    xi: Float64s
+    mu: Float64s | None = None
+    rho: Float64s | None = None
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The document at its xi and rho: a, e, c / s, the counts n_jk credited to tags and topics, and the objective."""
+
+    weights: Float64s
+    mix: Float64s
+    ratios: Float64s
+    credit: Float64s
+    topic_words: Float64s
+    objective: float
+
+
+def dirichlet_divergence(posterior: Float64s, prior: Float64s) -> float:
+    """KL(Dir(posterior) || Dir(prior))."""
+    expected_logs = digamma(posterior) - digamma(posterior.sum())
+    normalisers = (gammaln(posterior.sum()) - gammaln(posterior).sum()) - (gammaln(prior.sum()) - gammaln(prior).sum())
+    return float(normalisers + ((posterior - prior) * expected_logs).sum())
+
+
+def evaluate(way: str, document: Document) -> Evaluated:
+    """a, t, e, s, M, n and the objective at the document's xi and rho."""
+    weights, tag_rows = _expectations(way, document)
+    logs = weights @ tag_rows
+    mix = np.exp(logs) if way == "paper" else logs
+    sums = document.rows @ mix
+    ratios = document.counts / sums
+    pull = document.rows.T @ ratios
+    credit = np.outer(weights, mix * pull) if way == "paper" else weights[:, None] * tag_rows * pull
+    return Evaluated(
+        weights=weights,
+        mix=mix,
+        ratios=ratios,
+        credit=credit,
+        topic_words=document.rows * ratios[:, None] * mix,
+        objective=_objective(way, document, weights, tag_rows, sums),
+    )
+
+
+def update(way: str, document: Document, evaluated: Evaluated) -> Document:
+    """The document with xi and rho moved on."""
+    latent = document.rho is not None
+    if way == "paper":
+        _, logs = _expectations(way, document)
+        topic_counts = evaluated.credit.sum(axis=0)
+        xi = ascend_weights(document.xi, document.prior, logs @ topic_counts)
+        rho = document.mu + xi[-1] / xi.sum() * topic_counts if latent else None
+    else:
+        xi = document.prior + evaluated.credit.sum(axis=1)
+        rho = document.mu + evaluated.credit[-1] if latent else None
+    return replace(document, xi=xi, rho=rho)
+
+
+def sweep(way: str, document: Document, sweeps: int) -> tuple[Document, Evaluated, list[float]]:
+    """As the kernel does it; also the objective at each sweep, which never falls."""
+    objectives = []
+    for number in range(sweeps):
+        evaluated = evaluate(way, document)
+        objectives.append(evaluated.objective)
+        if number < sweeps - 1 or way != "paper":
+            document = update(way, document, evaluated)
+    return document, evaluated, objectives
+
+
+def weight_objective(xi: Float64s, pi: Float64s, gains: Float64s) -> float:
+    """The paper's L[xi] (eq. 1 and 7)."""
+    return float(-dirichlet_divergence(xi, pi) + xi @ gains / xi.sum())
+
+
+def ascend_weights(xi: Float64s, pi: Float64s, gains: Float64s) -> Float64s:
+    """Natural-gradient ascent of L[xi] in log xi; only steps that rise are taken."""
+    if len(xi) == 1:
+        return pi.copy()
+    value = weight_objective(xi, pi, gains)
+    for _ in range(30):
+        total = xi.sum()
+        fisher = np.diag(polygamma(1, xi)) - polygamma(1, total)
+        slope = (gains - xi @ gains / total) / total
+        direction = (pi - xi + np.linalg.solve(fisher, slope)) / xi
+        if np.abs(direction).max() < 1e-9:
+            break
+        step = min(1.0, 2.0 / np.abs(direction).max())
+        trials = (np.maximum(xi * np.exp(step * 0.5**halving * direction), 1e-8) for halving in range(20))
+        risen = next((trial for trial in trials if weight_objective(trial, pi, gains) > value), None)
+        if risen is None:
+            break
+        gained = weight_objective(risen, pi, gains) - value
+        xi, value = risen, value + gained
+        if gained <= 1e-10 * (1 + abs(value)):
+            break
+    return xi
+
+
+def _expectations(way: str, document: Document) -> tuple[Float64s, Float64s]:
+    """Weights a and rows t (log t under the paper's way), the latent tag's last."""
+    xi, rho = document.xi, document.rho
+    weights = np.exp(digamma(xi) - digamma(xi.sum())) if way == "mixture" else xi / xi.sum()
+    rows = np.log(document.theta) if way == "paper" else document.theta
+    if rho is None:
+        return weights, rows
+    expected_log = digamma(rho) - digamma(rho.sum())
+    latent = {"paper": expected_log, "mixture": np.exp(expected_log), "map": rho / rho.sum()}[way]
+    return weights, np.vstack([rows, latent])
+
+
+def _objective(way: str, document: Document, weights: Float64s, rows: Float64s, sums: Float64s) -> float:
+    value = float(document.counts @ np.log(sums))
+    rho, mu = document.rho, document.mu
+    if way == "map":
+        value += float(document.prior @ np.log(weights))
+        return value if mu is None else value + float(mu @ np.log(rows[-1]))
+    value -= dirichlet_divergence(document.xi, document.prior)
+    return value if rho is None or mu is None else value - dirichlet_divergence(rho, mu)

@@ -1,0 +1,129 @@
+"""The local engine: its sums are the twin's, and neither threads nor blocks change what comes out."""
+
+import numpy as np
+import pytest
+
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.engines.base import Statistics
+from tagtopic.engines.local import LocalEngine, block_state
+from tagtopic.inference import reference
+from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.models import TWDA, TWTM
+
+CORPUS = make_tagged_corpus(120, 4, 9, 60, model="twda", untagged=0.2, random_state=3).corpus
+WAYS = ["paper", "mixture", "map"]
+
+
+def parameters(latent: bool = True, dtype: str = "float64") -> Parameters:
+    random = np.random.default_rng(0)
+    return Parameters(
+        psi=random.dirichlet(np.ones(CORPUS.n_words), 4).T.astype(dtype),
+        theta=random.dirichlet(np.ones(4), CORPUS.n_tags).astype(dtype),
+        pi=random.gamma(2.0, size=CORPUS.n_tags),
+        pi_latent=2.0,
+        mu=np.full(4, 0.3),
+        latent=latent,
+    )
+
+
+def empty_sums(given: Parameters) -> Statistics:
+    return Statistics(np.empty_like(given.psi), np.empty_like(given.theta), 0.0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_statistics_are_the_sums_of_the_twins_documents(way: str) -> None:
+    given = parameters()
+    expected_psi, expected_theta, expected_objective = np.zeros_like(given.psi), np.zeros_like(given.theta), 0.0
+    with LocalEngine(2, block_entries=500).start(CORPUS, given, way) as run:
+        starts = [np.array(part) for part in run.state]
+        found = run.expect(given, empty_sums(given), sweeps=2)
+    for d in range(CORPUS.n_documents):
+        words = slice(CORPUS.counts.indptr[d], CORPUS.counts.indptr[d + 1])
+        entries = slice(CORPUS.tags.indptr[d], CORPUS.tags.indptr[d + 1])
+        columns, tags = CORPUS.counts.indices[words], CORPUS.tags.indices[entries]
+        document = reference.Document(
+            rows=given.psi[columns].astype(np.float64),
+            counts=CORPUS.counts.data[words].astype(float),
+            theta=given.theta[tags].astype(np.float64),
+            prior=np.append(given.pi[tags], given.pi_latent),
+            xi=np.append(starts[0][entries], starts[1][d]),
+            mu=given.mu,
+            rho=starts[2][d],
+        )
+        _, evaluated, _ = reference.sweep(way, document, 2)
+        expected_psi[columns] += evaluated.topic_words
+        expected_theta[tags] += evaluated.credit[:-1]
+        expected_objective += evaluated.objective
+    tolerance = 1e-4 if way == "paper" else 1e-9
+    np.testing.assert_allclose(found.psi, expected_psi, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(found.theta, expected_theta, rtol=tolerance, atol=tolerance)
+    assert found.objective == pytest.approx(expected_objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("model", [TWTM(5, max_iter=20, tol=0), TWDA(5, max_iter=20, tol=0)])
+@pytest.mark.parametrize("way", WAYS)
+def test_parameters_are_the_same_bits_for_any_number_of_threads(model: TWTM | TWDA, way: str) -> None:
+    corpus = make_tagged_corpus(600, 5, 20, 200, random_state=1).corpus
+    fits = []
+    for n_jobs in (1, 2, 4):
+        model.set_params(n_jobs=n_jobs, random_state=7, inference=way, tag_weight_prior="estimate")
+        # small blocks, so that there are several, and many chunks for the threads to race for
+        model.fit(corpus, engine=LocalEngine(n_jobs, block_entries=4000))
+        fits.append({name: np.array(getattr(model, name)) for name in ("components_", "tag_topics_", "bound_")})
+    for other in fits[1:]:
+        for name, value in fits[0].items():
+            assert value.tobytes() == other[name].tobytes(), name
+
+
+def test_block_size_changes_no_more_than_the_rounding_of_block_sums() -> None:
+    """Within a block sums carry double precision and are rounded once a block: hence single precision's 1e-7, grown."""
+    corpus = make_tagged_corpus(600, 5, 20, 200, random_state=1).corpus
+    fits = [
+        TWDA(5, max_iter=20, tol=0, random_state=7).fit(corpus, engine=LocalEngine(2, block_entries=entries))
+        for entries in (3000, 1 << 19)
+    ]
+    np.testing.assert_allclose(fits[0].components_, fits[1].components_, rtol=5e-3, atol=1e-6)
+    np.testing.assert_allclose(fits[0].bound_, fits[1].bound_, rtol=1e-6)
+    single = [LocalEngine(1, block_entries=entries) for entries in (3000, 1 << 19)]
+    given = parameters(dtype="float32")
+    sums = []
+    for engine in single:
+        with engine.start(CORPUS, given, "map") as run:
+            sums.append(run.expect(given, empty_sums(given), sweeps=2))
+    np.testing.assert_allclose(sums[0].psi, sums[1].psi, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("sweeps", [1, 4])
+def test_the_objective_never_falls_while_priors_are_fixed(way: str, sweeps: int) -> None:
+    given, priors = parameters(), Priors(alpha=np.full(4, 0.5), beta=np.full(CORPUS.n_words, 0.1))
+    objectives = []
+    with LocalEngine(2, block_entries=700).start(CORPUS, given, way) as run:
+        for _ in range(25):
+            sums = run.expect(given, empty_sums(given), sweeps=sweeps + (way == "paper"))
+            objectives.append(sums.objective + run.log_prior(given, priors))
+            psi, theta, _ = run.maximise(sums, priors)
+            given = Parameters(psi, theta, given.pi, given.pi_latent, given.mu, given.latent)
+    assert np.all(np.diff(objectives) >= -1e-9 * np.abs(objectives[:-1]))
+    assert objectives[-1] > objectives[0] + 1
+
+
+def test_without_priors_nothing_becomes_zero_or_nan() -> None:
+    """The limit of maximum likelihood, in which the paper's log theta must stay finite."""
+    given, none = parameters(), Priors(alpha=np.zeros(4), beta=np.zeros(CORPUS.n_words))
+    with LocalEngine(1).start(CORPUS, given, "paper") as run:
+        for _ in range(30):
+            psi, theta, _ = run.maximise(run.expect(given, empty_sums(given), sweeps=3), none)
+            given = Parameters(psi, theta, given.pi, given.pi_latent, given.mu, given.latent)
+    assert given.psi.min() > 0
+    assert given.theta.min() > 0
+    assert np.isfinite(given.psi).all()
+
+
+def test_a_blocks_state_is_a_view_of_the_whole() -> None:
+    given = parameters()
+    with LocalEngine(1, block_entries=500).start(CORPUS, given, "map") as run:
+        block = run.blocks[1]
+        block_state(run.state, block).xi_latent[:] = -1.0
+        assert np.all(run.state.xi_latent[block.first : block.last] == -1.0)
+        assert np.all(run.state.xi_latent[: block.first] != -1.0)

@@ -1,0 +1,104 @@
+"""pi and mu: gradients, maxima, and what happens without a hyper-prior."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.special import digamma
+
+from tagtopic.inference.arrays import Float64s
+from tagtopic.inference.latent_prior import latent_prior_objective, sum_log_latent, update_latent_prior
+from tagtopic.inference.weight_prior import (
+    HyperPrior,
+    WeightEvidence,
+    ran_away,
+    sum_log_weights,
+    update_weight_prior,
+    weight_prior_gradient,
+    weight_prior_objective,
+)
+
+
+def evidence(seed: int = 0, n_documents: int = 400, n_tags: int = 6, pi: float = 1.0) -> WeightEvidence:
+    """Documents with two to four tags whose weights were drawn from Dir(pi) and are known."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(2, 5, n_documents)
+    starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    tags = np.concatenate([np.sort(random.choice(n_tags, size, replace=False)) for size in sizes]).astype(np.int32)
+    logs = np.concatenate([np.log(random.dirichlet(np.full(size, pi))) for size in sizes])
+    sums = np.zeros(n_tags)
+    np.add.at(sums, tags, logs)
+    return WeightEvidence(starts, tags, sums, np.bincount(tags, minlength=n_tags).astype(float))
+
+
+@pytest.mark.parametrize("hyper", [HyperPrior(), HyperPrior(strength=0.0)])
+def test_gradient_of_pi_agrees_with_finite_differences(hyper: HyperPrior) -> None:
+    given = evidence()
+    pi = np.random.default_rng(1).gamma(2.0, 0.5, 6) + 0.1
+    expected = approx_fprime(pi, weight_prior_objective, 1e-7, given, hyper)
+    np.testing.assert_allclose(weight_prior_gradient(pi, given, hyper), expected, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("hyper", [HyperPrior(), HyperPrior(strength=0.0)])
+def test_fixed_point_is_where_the_gradient_vanishes_and_each_pass_rises(hyper: HyperPrior) -> None:
+    given = evidence()
+    pi, values = np.full(6, 3.0), []
+    for _ in range(300):
+        values.append(weight_prior_objective(pi, given, hyper))
+        pi = update_weight_prior(pi, given, hyper, passes=1)
+    assert np.all(np.diff(values) >= -1e-9)
+    np.testing.assert_allclose(weight_prior_gradient(pi, given, hyper), 0, atol=1e-3)
+
+
+@pytest.mark.parametrize("true_pi", [0.3, 1.0, 4.0])
+def test_pi_of_known_weights_is_recovered(true_pi: float) -> None:
+    given = evidence(n_documents=4000, pi=true_pi)
+    pi = update_weight_prior(np.ones(6), given, HyperPrior(), passes=2000, tolerance=1e-10)
+    np.testing.assert_allclose(pi, true_pi, rtol=0.1)
+
+
+def alone(n_tokens: float, pi: Float64s) -> WeightEvidence:
+    """One document whose two tags occur nowhere else, its words credited to both alike."""
+    starts, tags = np.array([0, 2]), np.array([0, 1], np.int32)
+    return WeightEvidence(starts, tags, sum_log_weights(starts, tags, pi + n_tokens / 2, 2), np.ones(2))
+
+
+def test_without_hyper_prior_pi_runs_away_and_says_so_and_with_it_stays() -> None:
+    free = held = np.ones(2)
+    for _ in range(100):
+        free = update_weight_prior(free, alone(60.0, free), HyperPrior(strength=0.0), passes=500)
+        held = update_weight_prior(held, alone(60.0, held), HyperPrior(), passes=500)
+    assert np.isfinite(free).all()
+    assert free.min() > 100
+    assert held.max() < 2
+    assert ran_away(np.array([1.0, 1e6]))
+    assert not ran_away(held)
+
+
+def test_only_learnt_priors_move_and_unused_tags_go_to_the_centre() -> None:
+    given = evidence()
+    wider = WeightEvidence(given.starts, given.tags, np.append(given.log_weights, 0.0), np.append(given.documents, 0.0))
+    learnt = np.array([True, True, False, True, True, True, True])
+    pi = update_weight_prior(np.full(7, 2.5), wider, HyperPrior(5.0, 1.2), learnt=learnt, passes=50)
+    assert pi[2] == 2.5
+    assert pi[6] == pytest.approx(1.2)
+    assert np.all(pi[:2] != 2.5)
+
+
+def test_mu_of_known_mixes_is_recovered_and_every_step_rises() -> None:
+    random = np.random.default_rng(0)
+    true = np.array([0.2, 0.5, 1.0, 3.0])
+    logs = np.log(random.dirichlet(true, 3000)).sum(axis=0)
+    mu, values = np.ones(4), []
+    for _ in range(30):
+        values.append(latent_prior_objective(mu, logs, 3000))
+        mu = update_latent_prior(mu, logs, 3000, steps=1)
+    assert np.all(np.diff(values) >= 0)
+    np.testing.assert_allclose(mu, true, rtol=0.1)
+    gradient = 3000 * (digamma(mu.sum()) - digamma(mu)) + logs
+    np.testing.assert_allclose(gradient, 0, atol=1e-4 * 3000)
+
+
+def test_sum_log_latent_is_the_numpy_line_it_replaces() -> None:
+    rho = np.random.default_rng(0).gamma(1.0, size=(20, 5)) + 0.01
+    expected = (digamma(rho) - digamma(rho.sum(axis=1, keepdims=True))).sum(axis=0)
+    np.testing.assert_allclose(sum_log_latent(rho, 0, 20), expected, rtol=1e-12)

@@ -1,0 +1,57 @@
+"""The M-step's sums and normalisations against the NumPy line each replaces."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import random_array
+
+from tagtopic.inference.accumulate import add_scaled_rows, index_columns
+from tagtopic.inference.m_step import column_totals, normalise_columns, normalise_rows, weighted_log_sum
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.integers(1, 20), st.booleans())
+def test_sums_by_column_are_a_sparse_product(seed: int, n_rows: int, n_columns: int, scaled: bool) -> None:
+    random = np.random.default_rng(seed)
+    matrix = random_array((n_rows, n_columns), density=0.4, format="csr", rng=random)
+    vectors, factors = random.random((n_rows, 5)), random.random((n_columns, 5))
+    index = index_columns(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), n_columns)
+    values = np.empty(matrix.nnz)
+    values[index.slots] = matrix.data
+    sums = np.ones((n_columns, 5))
+    add_scaled_rows(index, 0, len(index.columns), values, vectors, factors if scaled else factors[:0], sums)
+    expected = matrix.T @ vectors
+    np.testing.assert_allclose(sums, 1 + (factors * expected if scaled else expected), rtol=1e-12)
+
+
+def test_an_index_of_a_part_counts_from_the_parts_first_entry() -> None:
+    starts, indices = np.array([3, 5, 6]), np.array([9, 9, 9, 0, 2, 2], np.int32)
+    index = index_columns(starts, indices, 4)
+    assert index.columns.tolist() == [0, 2]
+    assert index.starts.tolist() == [0, 1, 3]
+    assert index.rows.tolist() == [0, 0, 1]
+
+
+def test_normalisations_give_modes_and_floors() -> None:
+    random = np.random.default_rng(0)
+    sums, beta, alpha = random.random((7, 3)), random.random(7), random.random(3)
+    expected = (sums + beta[:, None]) / (sums + beta[:, None]).sum(axis=0)
+    psi = sums.copy()
+    normalise_columns(psi, 0, 7, beta, column_totals(sums, 0, 7) + beta.sum(), 0.0)
+    np.testing.assert_allclose(psi, expected, rtol=1e-12)
+    theta = sums.copy()
+    normalise_rows(theta, alpha, 0.0)
+    np.testing.assert_allclose(theta, (sums + alpha) / (sums + alpha).sum(axis=1, keepdims=True), rtol=1e-12)
+    empty = np.zeros((2, 3))
+    empty[1, 0] = 2.0
+    normalise_rows(empty, np.zeros(3), 1e-10)
+    np.testing.assert_allclose(empty, [[1 / 3, 1 / 3, 1 / 3], [1, 1e-10, 1e-10]])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30))
+def test_weighted_log_sum_is_the_numpy_line_it_replaces(seed: int, n_topics: int) -> None:
+    random = np.random.default_rng(seed)
+    matrix = 10.0 ** random.uniform(-37, 0, (6, n_topics))
+    weights = random.choice([0.0, 0.5, 2.0], 6)
+    expected = (weights[:, None] * np.log(matrix)).sum()
+    np.testing.assert_allclose(weighted_log_sum(matrix, 0, 6, weights), expected, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,47 @@
+"""Planted truth is found again, from ten corpora and seeds, with default settings."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import spearmanr
+
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.datasets.planted import PlantedCorpus
+from tagtopic.inference.arrays import Float64s
+from tagtopic.models import TWTM
+
+pytestmark = pytest.mark.slow
+
+
+def cosines(a: Float64s, b: Float64s) -> Float64s:
+    unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (a, b)]
+    return np.asarray(unit[0] @ unit[1].T)
+
+
+def likeness(planted: PlantedCorpus, model: TWTM) -> tuple[float, float, float]:
+    """Mean cosine of topics and of tags after the best permutation, and the rank correlation of the tag weights."""
+    table = cosines(planted.topic_words, np.asarray(model.components_, np.float64))
+    _, order = linear_sum_assignment(-table)
+    tags = np.diag(cosines(planted.tag_topics, np.asarray(model.tag_topics_[:, order], np.float64)))
+    sizes = np.diff(planted.corpus.tags.indptr)
+    several = np.repeat(sizes, sizes) > 1  # the one tag of a document weighs 1 by definition
+    weights = model.tag_weights(planted.corpus).data
+    rank = spearmanr(planted.tag_weights.data[several], weights[several]).statistic
+    return float(table[np.arange(len(order)), order].mean()), float(tags.mean()), float(rank)
+
+
+@pytest.mark.parametrize("way", ["mixture", "map"])
+@pytest.mark.parametrize("seed", range(10))
+def test_topics_tags_and_weights_are_recovered(way: str, seed: int) -> None:
+    planted = make_tagged_corpus(n_documents=2000, n_topics=10, n_tags=50, random_state=seed)
+    topics, tags, rank = likeness(planted, TWTM(10, inference=way, random_state=seed).fit(planted.corpus))
+    assert topics >= 0.95
+    assert tags >= 0.95
+    assert rank >= 0.85
+
+
+@pytest.mark.parametrize("way", ["mixture", "map"])
+def test_noise_tags_get_less_than_a_third_of_the_weight_of_real_ones(way: str) -> None:
+    planted = make_tagged_corpus(n_documents=2000, n_topics=10, n_tags=50, noise_tags=1, random_state=0)
+    weights = TWTM(10, inference=way, random_state=0).fit(planted.corpus).tag_weights(planted.corpus).data
+    assert weights[planted.noise].mean() < weights[~planted.noise].mean() / 3
