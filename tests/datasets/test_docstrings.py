@@ -1,7 +1,6 @@
 """Docstrings are found by reading, not by importing."""
 
 import sys
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -96,5 +95,4 @@ def test_a_package_that_is_not_installed_yields_nothing() -> None:
 
 
 def test_the_standard_library_is_there() -> None:
-    found = islice(package_docstrings("python"), 200)  # in the order of files, so that few need be read
-    assert any(doc.name == "argparse" and doc.kind == "module" for doc in found)
+    assert any(doc.name == "argparse" and doc.kind == "module" for doc in package_docstrings("python"))
