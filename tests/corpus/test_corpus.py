@@ -140,8 +140,8 @@ def test_a_later_change_of_the_input_does_not_reach_the_corpus() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"tags": [["x"]]}, "2 documents in counts but 1 in tags"),
-        ({"ids": ["a"]}, "2 documents in counts but 1 ids"),
+        ({"tags": [["x"]]}, "2 documents but tags for 1"),
+        ({"ids": ["a"]}, "2 documents but 1 ids"),
         ({"words": ["a"]}, "2 columns but 1 words"),
         ({"words": ["a", "a"]}, "'a' more than once"),
         ({"words": ["a", "\ud800"]}, "lone surrogate"),

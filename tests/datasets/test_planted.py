@@ -1,11 +1,15 @@
 """The planted corpus agrees with the truth that comes with it."""
 
+import inspect
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from tagtopic.datasets import make_tagged_corpus, planted
-from tagtopic.datasets.recipe import Recipe
+from tagtopic.corpus import Corpus
+from tagtopic.datasets import Recipe, make_tagged_corpus, planted, write_tagged_corpus
 
 
 def test_shapes_and_sums() -> None:
@@ -108,6 +112,15 @@ def test_impossible_settings_are_told(settings: dict[str, object], message: str)
         make_tagged_corpus(**settings)  # type: ignore[arg-type]
 
 
-def test_every_setting_reaches_the_recipe() -> None:
-    names = set(make_tagged_corpus.__annotations__) - {"return"}
-    assert names == set(Recipe.__dataclass_fields__)
+def test_the_recipe_has_every_setting_with_the_same_default() -> None:
+    settings = inspect.signature(make_tagged_corpus).parameters
+    assert {name: setting.default for name, setting in settings.items()} == vars(Recipe())
+
+
+def test_a_corpus_drawn_to_disk_is_the_one_drawn_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planted, "DOCUMENTS_PER_BLOCK", 40)
+    settings: dict[str, Any] = {"n_documents": 110, "n_topics": 3, "n_tags": 8, "n_words": 40, "model": "twda"}
+    truth = write_tagged_corpus(tmp_path / "corpus", Recipe(**settings))
+    made = make_tagged_corpus(**settings)
+    assert Corpus.open(tmp_path / "corpus").fingerprint() == made.corpus.fingerprint()
+    np.testing.assert_array_equal(truth.topic_words, made.topic_words)

@@ -3,5 +3,6 @@
 from tagtopic.corpus.corpus import Alignment, Corpus, Document
 from tagtopic.corpus.description import Description
 from tagtopic.corpus.names import Names
+from tagtopic.corpus.rules import TagRules, TextRules
 
-__all__ = ["Alignment", "Corpus", "Description", "Document", "Names"]
+__all__ = ["Alignment", "Corpus", "Description", "Document", "Names", "TagRules", "TextRules"]

@@ -1,19 +1,19 @@
 """The immutable Corpus: two sparse matrices (documents x words, documents x tags) and the names of everything."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagtopic.corpus import description, matrices, splitting, storage
+from tagtopic.corpus import checks, description, matrices, splitting, storage
 from tagtopic.corpus.names import Names
+from tagtopic.corpus.rules import RuleOptions, TagRules, TextRules, with_options
 
 BLOCK = 1 << 22  # elements hashed at a time: a memory-mapped corpus never has to be in memory
 
@@ -57,7 +57,14 @@ class Corpus:
     """
 
     def __init__(
-        self, *, counts: Any, tags: Any, words: tuple[str, ...], tag_names: tuple[str, ...], ids: Names
+        self,
+        *,
+        counts: Any,
+        tags: Any,
+        words: tuple[str, ...],
+        tag_names: tuple[str, ...],
+        ids: Names,
+        rules: TextRules | None = None,
     ) -> None:
         """Take parts that are already checked and canonical; people use the other constructors."""
         self._counts = counts
@@ -65,6 +72,7 @@ class Corpus:
         self._words = words
         self._tag_names = tag_names
         self._ids = ids
+        self._rules = rules
 
     @classmethod
     def from_counts(
@@ -93,24 +101,65 @@ class Corpus:
         fractional:
             Take counts that are not whole (weighted words) as they are.
         """
-        count_matrix = matrices.counts_matrix(counts, fractional=fractional)
-        n_documents, n_words = count_matrix.shape
-        word_names = _column_names(words, "words", "word", n_words)
-        if tags is None:
-            tags = [()] * n_documents
-        if matrices.is_matrix(tags):
-            tag_matrix = matrices.tags_matrix(tags)
-            names = _column_names(tag_names, "tag_names", "tag", tag_matrix.shape[1])
-        else:
-            given = None if tag_names is None else _names_tuple(tag_names, "tag_names")
-            tag_matrix, names = matrices.tags_matrix_from_lists(tags, given)
-            _names_tuple(names, "tags")
-        if tag_matrix.shape[0] != n_documents:
-            raise ValueError(f"there are {n_documents} documents in counts but {tag_matrix.shape[0]} in tags")
-        packed = Names.numbered(n_documents) if ids is None else Names.of(ids)
-        if len(packed) != n_documents:
-            raise ValueError(f"there are {n_documents} documents in counts but {len(packed)} ids")
-        return cls(counts=count_matrix, tags=tag_matrix, words=word_names, tag_names=names, ids=packed)
+        matrix = matrices.counts_matrix(counts, fractional=fractional)
+        word_names = checks.column_names(words, "words", "word", matrix.shape[1])
+        return cls(
+            counts=matrix,
+            words=word_names,
+            ids=checks.ids(ids, matrix.shape[0]),
+            **checks.tags(tags, tag_names, matrix.shape[0]),
+        )
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str | None],
+        tags: Any = None,
+        *,
+        ids: Iterable[str] | None = None,
+        tag_names: Iterable[str] | None = None,
+        words: Iterable[str] | None = None,
+        rules: TextRules | None = None,
+        tag_rules: TagRules | None = None,
+        n_jobs: int | None = None,
+        **options: Unpack[RuleOptions],
+    ) -> "Corpus":
+        """A corpus from texts in memory.
+
+        Parameters
+        ----------
+        texts:
+            One text a document; None counts as an empty one.
+        tags, tag_names, ids:
+            As in `from_counts`.
+        words:
+            A vocabulary to use as it is, such as a model's; by default it is chosen from the texts.
+        rules, tag_rules:
+            How texts become words and which words and tags are kept.
+        n_jobs:
+            Threads; None: one for each core. The result is the same for any number.
+        options:
+            Single rules by name, such as `min_df=3` or `stop_words="de"`; see `TextRules` and `TagRules`.
+
+        >>> corpus = Corpus.from_texts(["The engine weaves", "Notes on the engine"], stop_words="en")
+        >>> corpus.words
+        ('engine', 'notes', 'weaves')
+        """
+        from tagtopic.corpus import building, rows  # they are above this module
+
+        text_rules, tag_rules = with_options(rules, tag_rules, options)
+        vocabulary = None if words is None else checks.names(words, "words")
+        plan = building.Plan(text_rules, words=vocabulary, n_jobs=n_jobs)
+        corpus = building.build(rows.rows_of_texts(texts), plan)
+        given = checks.tags(tags, tag_names, len(corpus))
+        corpus = Corpus(
+            counts=corpus.counts,
+            words=corpus.words,
+            ids=checks.ids(ids, len(corpus)),
+            rules=corpus.rules,
+            **given,
+        )
+        return corpus.select_tags(tag_rules)
 
     @property
     def counts(self) -> Any:
@@ -136,6 +185,11 @@ class Corpus:
     def ids(self) -> Names:
         """The id of each document."""
         return self._ids
+
+    @property
+    def rules(self) -> TextRules | None:
+        """How the texts became words; None when the corpus was made from counts."""
+        return self._rules
 
     @cached_property
     def tag_kinds(self) -> tuple[str, ...]:
@@ -215,7 +269,9 @@ class Corpus:
         return self._with(matrices.take(self._counts, rows), matrices.take(self._tags, rows), self._ids.take(rows))
 
     def _with(self, counts: Any, tags: Any, ids: Names) -> "Corpus":
-        return Corpus(counts=counts, tags=tags, words=self._words, tag_names=self._tag_names, ids=ids)
+        return Corpus(
+            counts=counts, tags=tags, words=self._words, tag_names=self._tag_names, ids=ids, rules=self._rules
+        )
 
     def __repr__(self) -> str:
         return f"Corpus({len(self):,} documents, {self.n_words:,} words, {self.n_tags:,} tags)"
@@ -224,7 +280,7 @@ class Corpus:
         parts = [
             (np.array(m.indptr), np.array(m.indices), np.array(m.data), m.shape[1]) for m in (self._counts, self._tags)
         ]
-        return _rebuild, (*parts, self._words, self._tag_names, self._ids)
+        return _rebuild, (*parts, self._words, self._tag_names, self._ids, self._rules)
 
     def split(
         self,
@@ -258,9 +314,21 @@ class Corpus:
             in_use = np.bincount(tags.indices, minlength=self.n_tags) > 0
             unknown_tags = tuple(self._tag_names[j] for j in np.flatnonzero(in_use & (target < 0)))
             tags = matrices.move_columns(tags, target, len(new_tags))
-        aligned = Corpus(counts=counts, tags=tags, words=new_words, tag_names=new_tags, ids=self._ids)
+        aligned = Corpus(
+            counts=counts, tags=tags, words=new_words, tag_names=new_tags, ids=self._ids, rules=self._rules
+        )
         unknown_tokens = 0 if counts is self._counts else self.n_tokens - aligned.n_tokens
         return Alignment(aligned, unknown_tokens, unknown_tags)
+
+    def select_tags(self, rules: TagRules) -> "Corpus":
+        """The same documents with only the tags that the rules keep."""
+        documents = np.bincount(self._tags.indices, minlength=self.n_tags)
+        kept = [
+            name
+            for name, n in zip(self._tag_names, documents, strict=True)
+            if (n >= rules.min_documents or rules.min_documents <= 1) and rules.keeps(name)
+        ]
+        return self if len(kept) == self.n_tags else self.align(self._words, kept).corpus
 
     def describe(self, n: int = 10) -> description.Description:
         """Figures a person wants first, with the n most used tags and words; `print` it."""
@@ -293,8 +361,15 @@ class Corpus:
         return cls(**storage.open_parts(Path(path)))
 
 
-def _rebuild(counts: Any, tags: Any, words: tuple[str, ...], tag_names: tuple[str, ...], ids: Names) -> Corpus:
-    return Corpus(counts=matrices.csr(*counts), tags=matrices.csr(*tags), words=words, tag_names=tag_names, ids=ids)
+def _rebuild(counts: Any, tags: Any, words: Any, tag_names: Any, ids: Names, rules: TextRules | None) -> Corpus:
+    return Corpus(
+        counts=matrices.csr(*counts),
+        tags=matrices.csr(*tags),
+        words=words,
+        tag_names=tag_names,
+        ids=ids,
+        rules=rules,
+    )
 
 
 def _targets(names: Sequence[str], new_names: Sequence[str]) -> NDArray[np.int32]:
@@ -317,29 +392,3 @@ def _positions(index: ArrayLike, n: int) -> NDArray[np.int64]:
     if outside.any():
         raise IndexError(f"there is no document {positions[outside][0]}: the corpus has {n} documents")
     return np.where(positions < 0, positions + n, positions)
-
-
-def _column_names(names: Iterable[str] | None, what: str, prefix: str, n: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"{prefix}_{j}" for j in range(n))
-    result = _names_tuple(names, what)
-    if len(result) != n:
-        raise ValueError(f"there are {n} columns but {len(result)} {what}")
-    return result
-
-
-def _names_tuple(names: Iterable[str], what: str) -> tuple[str, ...]:
-    """Distinct strings that can be stored, or an error that says which is not."""
-    if isinstance(names, str):
-        raise TypeError(f"{what} is one string, {names!r}: expected a list of names")
-    result = tuple(names)
-    try:
-        Names.of(result)
-    except TypeError as error:
-        raise TypeError(f"in {what}, {error}") from None
-    except ValueError as error:
-        raise ValueError(f"in {what}, {error}") from None
-    if len(set(result)) != len(result):
-        repeated = Counter(result).most_common(1)[0][0]
-        raise ValueError(f"{what} has {repeated!r} more than once: every column needs a name of its own")
-    return result

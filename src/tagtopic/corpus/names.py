@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from tagtopic.corpus import ragged
 
+FNV_START = np.uint64(0xCBF29CE484222325)
+FNV_PRIME = np.uint64(0x100000001B3)
+
 
 class Names(Sequence[str]):
     """An immutable sequence of strings: UTF-8 bytes end to end, and the offset where each begins.
@@ -99,6 +102,11 @@ class Names(Sequence[str]):
         """The names at these positions, in this order."""
         return Names(*ragged.take(self._offsets, self._bytes, np.asarray(indices, dtype=np.int64)))
 
+    def concatenated(self, other: "Names") -> "Names":
+        """These names followed by others."""
+        offsets = np.concatenate([self._offsets, other._offsets[1:] - other._offsets[0] + self._offsets[-1]])
+        return Names(offsets, np.concatenate([self._bytes, other._bytes]))
+
     def hashes(self) -> NDArray[np.uint64]:
         """A 64-bit hash of each string, the same on every platform: FNV-1a, then splitmix64's mixer.
 
@@ -121,11 +129,17 @@ def _encode(string: str, position: int) -> bytes:
 
 
 @numba.njit(cache=True, nogil=True)
+def finish_hash(h: Any) -> Any:
+    """The finishing steps of splitmix64: every bit of the result depends on every bit of h."""
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+@numba.njit(cache=True, nogil=True)
 def _hash_strings(offsets: Any, data: Any, result: Any) -> None:
     for i in range(result.size):
-        h = np.uint64(0xCBF29CE484222325)
+        h = FNV_START
         for j in range(offsets[i], offsets[i + 1]):
-            h = (h ^ np.uint64(data[j])) * np.uint64(0x100000001B3)
-        h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        result[i] = h ^ (h >> np.uint64(31))
+            h = (h ^ np.uint64(data[j])) * FNV_PRIME
+        result[i] = finish_hash(h)

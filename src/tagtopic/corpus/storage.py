@@ -16,6 +16,7 @@ from tagtopic._version import __version__
 from tagtopic.corpus import matrices
 from tagtopic.corpus.folders import new_folder
 from tagtopic.corpus.names import Names
+from tagtopic.corpus.rules import TextRules
 
 if TYPE_CHECKING:
     from tagtopic.corpus.corpus import Corpus
@@ -38,7 +39,16 @@ ARRAYS: dict[str, Any] = {
 
 def save(corpus: "Corpus", path: Path) -> None:
     """Write the corpus as a folder that appears whole or not at all."""
-    arrays = {
+    with new_folder(path, marker=MARKER) as folder:
+        for name, array in arrays_of(corpus).items():
+            np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        write_names(folder, corpus.words, corpus.tag_names)
+        write_marker(folder, corpus)
+
+
+def arrays_of(corpus: "Corpus") -> dict[str, NDArray[Any]]:
+    """The arrays of a corpus by the names of their files."""
+    return {
         "counts.indptr": corpus.counts.indptr,
         "counts.indices": corpus.counts.indices,
         "counts.data": corpus.counts.data,
@@ -48,11 +58,6 @@ def save(corpus: "Corpus", path: Path) -> None:
         "ids.offsets": corpus.ids.offsets,
         "ids.bytes": corpus.ids.data,
     }
-    with new_folder(path, marker=MARKER) as folder:
-        for name, array in arrays.items():
-            np.save(folder / f"{name}.npy", array, allow_pickle=False)
-        write_names(folder, corpus.words, corpus.tag_names)
-        write_marker(folder, {name: len(array) for name, array in arrays.items()}, corpus)
 
 
 def write_names(folder: Path, words: Iterable[str], tag_names: Iterable[str]) -> None:
@@ -62,7 +67,7 @@ def write_names(folder: Path, words: Iterable[str], tag_names: Iterable[str]) ->
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
 
 
-def write_marker(folder: Path, lengths: dict[str, int], corpus: "Corpus") -> None:
+def write_marker(folder: Path, corpus: "Corpus") -> None:
     """Write `corpus.json`, last of all."""
     about = {
         "format": FORMAT,
@@ -71,7 +76,8 @@ def write_marker(folder: Path, lengths: dict[str, int], corpus: "Corpus") -> Non
         "n_documents": len(corpus),
         "n_words": corpus.n_words,
         "n_tags": corpus.n_tags,
-        "lengths": lengths,
+        "lengths": {name: len(array) for name, array in arrays_of(corpus).items()},
+        "rules": None if corpus.rules is None else corpus.rules.to_json(),
     }
     (folder / MARKER).write_text(json.dumps(about, indent=2), encoding="utf-8")
 
@@ -94,6 +100,7 @@ def open_parts(path: Path) -> dict[str, Any]:
         "words": words,
         "tag_names": tag_names,
         "ids": Names(arrays["ids.offsets"], arrays["ids.bytes"]),
+        "rules": _read_rules(path, about),
     }
 
 
@@ -126,6 +133,15 @@ def _read_marker(path: Path) -> dict[str, Any]:
     if not isinstance(about.get("lengths"), dict):
         raise _damaged(path, f"{MARKER} lacks the lengths of the arrays")
     return about
+
+
+def _read_rules(path: Path, about: dict[str, Any]) -> TextRules | None:
+    if about.get("rules") is None:
+        return None
+    try:
+        return TextRules.from_json(about["rules"])
+    except ValueError as error:
+        raise _damaged(path, f"{MARKER}: {error}") from None
 
 
 def _read_names(path: Path, name: str, expected: int) -> tuple[str, ...]:

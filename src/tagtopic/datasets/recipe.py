@@ -15,23 +15,23 @@ Range = int | tuple[int, int]
 class Recipe:
     """Sizes and priors of a planted corpus; `make_tagged_corpus` tells what each one means."""
 
-    n_documents: int
-    n_topics: int
-    n_tags: int
-    n_words: int
-    model: Literal["twtm", "twda"]
-    tags_per_document: Range
-    document_length: Range
-    noise_tags: float
-    untagged: float
-    weight_prior: float | npt.ArrayLike
-    latent_prior: float
-    latent_concentration: float
-    tag_concentration: float
-    word_concentration: float
-    word_exponent: float
-    tag_exponent: float
-    random_state: int
+    n_documents: int = 2000
+    n_topics: int = 10
+    n_tags: int = 50
+    n_words: int = 1000
+    model: Literal["twtm", "twda"] = "twtm"
+    tags_per_document: Range = (1, 5)
+    document_length: Range = (50, 150)
+    noise_tags: float = 0
+    untagged: float = 0.0
+    weight_prior: float | npt.ArrayLike = 1.0
+    latent_prior: float = 1.0
+    latent_concentration: float = 0.1
+    tag_concentration: float = 0.1
+    word_concentration: float = 0.1
+    word_exponent: float = 1.0
+    tag_exponent: float = 0.5
+    random_state: int = 0
 
     def __post_init__(self) -> None:
         for name in ("n_documents", "n_topics", "n_tags", "n_words"):

@@ -19,7 +19,7 @@ from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.parameters import Parameters
 from tagtopic.models import inputs, setup
 from tagtopic.models.em import Callback, EMSettings, ExpectationMaximisation
-from tagtopic.models.posterior import DocumentPosteriors, infer
+from tagtopic.models.posterior import DocumentPosteriors, infer, largest
 from tagtopic.models.priors import Prior, smoothed_shares
 from tagtopic.models.progress import watched
 from tagtopic.models.questions import Questions
@@ -31,10 +31,11 @@ class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     """The family's common part; use TWTM, TWDA or LDA.
 
     Learnt attributes: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1;
-    ``words_``, ``word_counts_`` (in training), ``tag_names_``, ``tag_frequencies_`` (the share of documents with the
-    tag), ``topic_shares_`` (of all words in training); the priors ``tag_weight_prior_``, ``latent_weight_prior_``,
-    ``latent_topic_prior_``, ``tag_topic_prior_``, ``topic_word_prior_``; ``bound_`` (one number an iteration),
-    ``prior_updates_`` (the iterations after which priors were learnt), ``n_iter_``, ``converged_``.
+    ``words_``, ``rules_`` (how texts became words; None when it learnt from counts), ``word_counts_`` (in training),
+    ``tag_names_``, ``tag_frequencies_`` (the share of documents with the tag), ``topic_shares_`` (of all words in
+    training); the priors ``tag_weight_prior_``, ``latent_weight_prior_``, ``latent_topic_prior_``,
+    ``tag_topic_prior_``, ``topic_word_prior_``; ``bound_`` (one number an iteration), ``prior_updates_`` (the
+    iterations after which priors were learnt), ``n_iter_``, ``converged_``.
     """
 
     _latent: ClassVar[bool]
@@ -59,7 +60,7 @@ class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     progress: bool | None
 
     def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Engine | None = None) -> Self:
-        """Learn from a Corpus, or from a matrix of word counts (documents, words) with ``tags`` beside it.
+        """Learn from a Corpus, or from texts or a matrix of word counts (documents, words) with ``tags`` beside them.
 
         ``tags`` is a list of lists of names or a 0/1 matrix. ``y`` is ignored, as in scikit-learn's transformers.
         Ctrl-C ends the fit early and the model stays as it then stood.
@@ -90,6 +91,15 @@ class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """
         found = self._posteriors(X, tags)
         return (found.weights, found.latent) if return_latent else found.weights
+
+    def rank_tags(self, X: Any, *, tags: Any = None, n: int | None = None) -> list[list[tuple[str, float]]]:
+        """For each document its tags with their weights, heaviest first; at most n of them."""
+        weights = self.tag_weights(X, tags=tags)
+        rows = (slice(weights.indptr[i], weights.indptr[i + 1]) for i in range(weights.shape[0]))
+        return [
+            largest(weights.data[row], [self.tag_names_[j] for j in weights.indices[row]], n or weights.shape[1])
+            for row in rows
+        ]
 
     def perplexity(self, X: Any, *, tags: Any = None, method: str = "completion", random_state: int = 0) -> float:
         """How surprised the model is by a word, as a number of equally likely words: lower is better.
@@ -160,6 +170,11 @@ class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             if reset:
                 self.n_features_in_ = X.n_words
             return inputs.with_tags(X, tags)
+        if inputs.is_texts(X):
+            corpus = inputs.corpus_from_texts(X, tags, None if reset else self.words_, None if reset else self.rules_)
+            if reset:
+                self.n_features_in_ = corpus.n_words
+            return corpus
         counts = validate_data(self, X, accept_sparse="csr", dtype=NUMBERS, reset=reset)
         words = getattr(self, "feature_names_in_", None) if reset else self.words_
         known_tags = None if reset else self.tag_names_
@@ -170,6 +185,7 @@ class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.components_ = parameters.psi.T
         self.tag_topics_ = parameters.theta
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names
+        self.rules_ = corpus.rules
         self.word_counts_ = np.bincount(
             corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words
         ).astype(np.float64)

@@ -14,6 +14,7 @@ import numpy as np
 
 from tagtopic._version import __version__
 from tagtopic.corpus.names import Names
+from tagtopic.corpus.rules import TextRules
 
 if TYPE_CHECKING:
     from tagtopic.models.base import TagTopicModel
@@ -51,6 +52,7 @@ def save_model(model: TagTopicModel, path: Path) -> None:
         "settings": {name: _plain(value) for name, value in model.get_params().items() if name not in NOT_SAVED},
         "numbers": {name: _plain(getattr(model, name)) for name in NUMBERS},
         "prior_updates": list(model.prior_updates_),
+        "rules": None if model.rules_ is None else model.rules_.to_json(),
         "feature_names": hasattr(model, "feature_names_in_"),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,6 +111,7 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
     model.components_ = tensors["topic_words"].T
     model.words_ = tuple(Names(tensors["words.offsets"], tensors["words.bytes"]))
     model.tag_names_ = tuple(Names(tensors["tag_names.offsets"], tensors["tag_names.bytes"]))
+    model.rules_ = None if header["rules"] is None else TextRules.from_json(header["rules"])
     model.prior_updates_ = tuple(header["prior_updates"])
     if header["feature_names"]:
         model.feature_names_in_ = np.array(model.words_, dtype=object)

@@ -10,6 +10,7 @@ import numpy as np
 
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import is_matrix, move_columns
+from tagtopic.corpus.rules import TextRules
 from tagtopic.inference.arrays import Float64s
 
 
@@ -17,7 +18,29 @@ def with_tags(corpus: Corpus, tags: Any) -> Corpus:
     """The corpus, with other tags if any are given."""
     if tags is None:
         return corpus
-    return Corpus.from_counts(corpus.counts, tags, words=corpus.words, ids=corpus.ids, fractional=True)
+    given = Corpus.from_counts(corpus.counts, tags, words=corpus.words, ids=corpus.ids, fractional=True)
+    return Corpus(
+        counts=given.counts,
+        tags=given.tags,
+        words=given.words,
+        tag_names=given.tag_names,
+        ids=given.ids,
+        rules=corpus.rules,
+    )
+
+
+def is_texts(X: Any) -> bool:
+    """Whether X is a list of texts rather than a table of numbers."""
+    return isinstance(X, list | tuple) and len(X) > 0 and all(text is None or isinstance(text, str) for text in X)
+
+
+def corpus_from_texts(texts: Any, tags: Any, words: tuple[str, ...] | None, rules: TextRules | None) -> Corpus:
+    """A corpus from texts; after training, in the model's words and by the rules that it was trained with."""
+    if words is not None and rules is None:
+        raise ValueError(
+            "the model was trained on counts and does not know how texts become words: give it counts, or a Corpus"
+        )
+    return Corpus.from_texts(texts, tags, words=words, rules=rules)
 
 
 def without_tags(corpus: Corpus) -> Corpus:

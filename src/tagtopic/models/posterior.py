@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +74,7 @@ def weight_shares(corpus: Corpus, xi: Floats, xi_latent: Floats) -> tuple[Floats
     return (xi / totals[owner]).astype(xi.dtype), (xi_latent / totals).astype(xi.dtype)
 
 
-def largest(values: Floats, names: tuple[str, ...], n: int) -> list[tuple[str, float]]:
+def largest(values: Floats, names: Sequence[str], n: int) -> list[tuple[str, float]]:
     """The n largest values with their names, largest first; ties by position."""
     order = np.argsort(-values, kind="stable")[:n]
     return [(names[i], float(values[i])) for i in order]

@@ -30,6 +30,26 @@ class Questions:
         joint = self.tag_topics_[:, self._topic(topic)] * self.tag_frequencies_
         return largest(joint / max(float(joint.sum()), 1e-300), self.tag_names_, n)
 
+    def top_topics(self, tag: str, n: int = 5) -> list[tuple[int, float]]:
+        """The n topics that a tag speaks most of, with their shares."""
+        row = self.tag_topics_[self._tag(tag)]
+        return [(int(topic), float(row[topic])) for topic in np.argsort(-row, kind="stable")[:n]]
+
+    def tag_words(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
+        """The n words that a tag makes most probable: its topics' words, mixed as it mixes the topics."""
+        return largest(self.tag_topics_[self._tag(tag)] @ self.components_, self.words_, n)
+
+    def most_used_tags(self, n: int = 10, *, kind: str | None = None) -> list[str]:
+        """The n tags on most documents, of one kind if one is given (what stands before the colon)."""
+        check_is_fitted(self)
+        order = np.argsort(-self.tag_frequencies_, kind="stable")
+        names = (self.tag_names_[i] for i in order)
+        chosen = [tag for tag in names if kind is None or tag.startswith(f"{kind}:")]
+        if not chosen:
+            kinds = sorted({tag.partition(":")[0] for tag in self.tag_names_ if ":" in tag})
+            raise ValueError(f"the model has no tags of kind {kind!r}; it has {', '.join(kinds) or 'none with kinds'}")
+        return chosen[:n]
+
     def similar_tags(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
         """The n tags whose topics are most like this tag's: 1 is the same, 0 is nothing in common (Bhattacharyya)."""
         row = self._tag(tag)

@@ -1,0 +1,210 @@
+"""Rows of text, tags and ids become a corpus in two steps, in bounded memory.
+
+First every text becomes numbered words, appended to a growing stream (a file once it is large), while the
+different words and their frequencies are gathered. Then the vocabulary is chosen, and the stream is
+counted block by block into the final matrices, in memory or straight into the folder of a saved corpus.
+"""
+
+import os
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagtopic.corpus import columns, counting, matrices, ragged, storage, vocabulary
+from tagtopic.corpus.columns import Columns, Stream
+from tagtopic.corpus.corpus import Corpus
+from tagtopic.corpus.folders import new_folder
+from tagtopic.corpus.growing import SPILL_AT, GrowingArray
+from tagtopic.corpus.names import Names
+from tagtopic.corpus.rows import Rows
+from tagtopic.corpus.rules import TagRules, TextRules
+from tagtopic.corpus.tokens import Tokens, tokenize
+from tagtopic.corpus.wordtable import WordTable
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a corpus is built: the rules, a fixed vocabulary if there is one, and how many threads (None: all cores)."""
+
+    rules: TextRules = field(default_factory=TextRules)
+    tag_rules: TagRules = field(default_factory=TagRules)
+    words: tuple[str, ...] | None = None
+    n_jobs: int | None = None
+
+    @property
+    def threads(self) -> int:
+        """How many threads work."""
+        return self.n_jobs or os.cpu_count() or 1
+
+
+def build(rows: Iterable[Rows], plan: Plan, to: Path | None = None, *, spill_at: int = SPILL_AT) -> Corpus:
+    """The corpus of these rows; with `to` it is saved there, whole or not at all, and opened memory-mapped."""
+    if to is None:
+        with tempfile.TemporaryDirectory(prefix="tagtopic-", ignore_cleanup_errors=True) as temporary:
+            # what has gone to files stays mapped when their names are gone, and vanishes with the corpus
+            return _build(rows, plan, Path(temporary), Path(temporary), spill_at)
+    with new_folder(to, marker=storage.MARKER) as folder:
+        scratch = folder / "scratch"
+        scratch.mkdir()
+        corpus = _build(rows, plan, scratch, folder, 0)
+        shutil.rmtree(scratch)
+        storage.write_names(folder, corpus.words, corpus.tag_names)
+        storage.write_marker(folder, corpus)
+    return Corpus.open(to)
+
+
+def _build(rows: Iterable[Rows], plan: Plan, scratch: Path, folder: Path, spill_at: int) -> Corpus:
+    with ExitStack() as files:
+        gathered = _Gathered(plan.tag_rules, scratch, spill_at or SPILL_AT, files)
+        for batch, tokens in _tokenized(rows, plan):
+            gathered.add(batch, tokens)
+        output = {
+            name: files.enter_context(GrowingArray(folder / f"{name}.npy", kind, spill_at=spill_at))
+            for name, kind in storage.ARRAYS.items()
+        }
+        vocabulary = _write_counts(gathered, plan, output)
+        tag_names = _write_tags(gathered, plan, output)
+        offsets, data = gathered.ids.finish()
+        output["ids.offsets"].append(offsets)
+        output["ids.bytes"].append(data)
+        arrays = {name: array.finish() for name, array in output.items()}
+    counts, tags = (
+        matrices.csr(arrays[f"{m}.indptr"], arrays[f"{m}.indices"], arrays[f"{m}.data"], n)
+        for m, n in (("counts", len(vocabulary.words)), ("tags", len(tag_names)))
+    )
+    return Corpus(
+        counts=counts,
+        tags=tags,
+        words=vocabulary.words,
+        tag_names=tag_names,
+        ids=Names(arrays["ids.offsets"], arrays["ids.bytes"]),
+        rules=vocabulary.rules,
+    )
+
+
+def _tokenized(rows: Iterable[Rows], plan: Plan) -> Iterator[tuple[Rows, Tokens]]:
+    def work(batch: Rows) -> tuple[Rows, Tokens]:
+        return batch, tokenize(batch.texts, plan.rules)
+
+    # a function that people gave may not be safe in threads
+    return in_order(work, rows, 1 if plan.rules.tokenizer is not None else plan.threads)
+
+
+def in_order(work: Callable[[T], R], items: Iterable[T], n_threads: int) -> Iterator[R]:
+    """Like `map`, in threads if more than one, taking items only a little ahead of results."""
+    if n_threads == 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        waiting: deque[Future[R]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+class _GrowingRows:
+    """Rows of different lengths that are appended to."""
+
+    def __init__(self, name: str, dtype: Any, scratch: Path, spill_at: int, files: ExitStack) -> None:
+        self._values = files.enter_context(GrowingArray(scratch / f"{name}.npy", dtype, spill_at=spill_at))
+        self._lengths = files.enter_context(GrowingArray(scratch / f"{name}-lengths.npy", np.int64, spill_at=spill_at))
+
+    def append(self, values: NDArray[Any], lengths: NDArray[Any]) -> None:
+        self._values.append(values)
+        self._lengths.append(lengths)
+
+    def finish(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        return ragged.offsets_of(self._lengths.finish()), self._values.finish()
+
+
+class _Gathered:
+    """Everything known of the rows once all are read, before a vocabulary is chosen."""
+
+    def __init__(self, tag_rules: TagRules, scratch: Path, spill_at: int, files: ExitStack) -> None:
+        self.table = WordTable()
+        self.frequencies = vocabulary.Frequencies()
+        self.tag_numbers: dict[str, int] = {}
+        self._tag_rules = tag_rules
+        self.words = _GrowingRows("words", np.int32, scratch, spill_at, files)
+        self.tags = _GrowingRows("tags", np.int32, scratch, spill_at, files)
+        self.ids = _GrowingRows("ids", np.uint8, scratch, spill_at, files)
+
+    def add(self, rows: Rows, tokens: Tokens) -> None:
+        numbers = np.append(self.table.add(tokens.words, tokens.hashes), np.int32(-1))  # so that a gap, -1, stays -1
+        ids = numbers[tokens.ids]
+        self.frequencies.add(tokens.offsets, ids, len(self.table))
+        self.words.append(ids, np.diff(tokens.offsets))
+        tags = [self._numbered(row) for row in rows.tags]
+        flat = np.fromiter((tag for row in tags for tag in row), dtype=np.int32)
+        self.tags.append(flat, np.fromiter(map(len, tags), dtype=np.int64, count=len(tags)))
+        names = Names.of(rows.ids)
+        self.ids.append(names.data, np.diff(names.offsets))
+
+    def _numbered(self, tags: list[str]) -> set[int]:
+        """The numbers of a document's tags, each once, without those that the rules drop."""
+        row = set()
+        for tag in tags:
+            number = self.tag_numbers.get(tag)
+            if number is None:
+                number = len(self.tag_numbers) if self._tag_rules.keeps(tag) else -1
+                self.tag_numbers[tag] = number
+            row.add(number)
+        row.discard(-1)
+        return row
+
+
+def _write_counts(gathered: _Gathered, plan: Plan, output: dict[str, GrowingArray]) -> Columns:
+    stream = Stream(*gathered.words.finish())
+    if plan.words is not None:
+        chosen = columns.given(plan.words, gathered.table, plan.rules)
+    else:
+        chosen = columns.chosen(stream, gathered.table, gathered.frequencies, plan.rules)
+
+    def count(block: tuple[NDArray[np.int64], NDArray[np.int32]]) -> Sequence[NDArray[Any]]:
+        return counting.count_rows(*block, chosen.column, chosen.pairs)
+
+    _write_matrix(output, "counts", in_order(count, stream.blocks(), plan.threads))
+    return chosen
+
+
+def _write_tags(gathered: _Gathered, plan: Plan, output: dict[str, GrowingArray]) -> tuple[str, ...]:
+    stream = Stream(*gathered.tags.finish())
+    numbers = gathered.tag_numbers
+    documents = np.zeros(len(numbers), dtype=np.int64)
+    for _, ids in stream.blocks():
+        documents += np.bincount(ids, minlength=len(numbers))
+    enough = max(1, plan.tag_rules.min_documents)
+    kept = sorted(tag for tag, number in numbers.items() if number >= 0 and documents[number] >= enough)
+    column = np.full(len(numbers), -1, dtype=np.int32)
+    column[[numbers[tag] for tag in kept]] = np.arange(len(kept))
+    _write_matrix(output, "tags", (counting.count_rows(*block, column) for block in stream.blocks()))
+    return tuple(kept)
+
+
+def _write_matrix(output: dict[str, GrowingArray], name: str, blocks: Iterable[Sequence[NDArray[Any]]]) -> None:
+    written = 0
+    output[f"{name}.indptr"].append(np.zeros(1, dtype=np.int64))
+    for offsets, column, data in blocks:
+        output[f"{name}.indptr"].append(offsets[1:] + written)
+        output[f"{name}.indices"].append(column)
+        output[f"{name}.data"].append(data)
+        written += int(offsets[-1])
