@@ -10,6 +10,7 @@ from tagtopic.inference.latent_prior import latent_prior_objective, sum_log_late
 from tagtopic.inference.weight_prior import (
     HyperPrior,
     WeightEvidence,
+    fixed_point_pass,
     ran_away,
     sum_log_weights,
     update_weight_prior,
@@ -44,15 +45,23 @@ def test_fixed_point_is_where_the_gradient_vanishes_and_each_pass_rises(hyper: H
     pi, values = np.full(6, 3.0), []
     for _ in range(300):
         values.append(weight_prior_objective(pi, given, hyper))
-        pi = update_weight_prior(pi, given, hyper, passes=1)
+        pi = fixed_point_pass(pi, given, hyper)
     assert np.all(np.diff(values) >= -1e-9)
     np.testing.assert_allclose(weight_prior_gradient(pi, given, hyper), 0, atol=1e-3)
+
+
+def test_acceleration_reaches_the_same_fixed_point_sooner() -> None:
+    given, hyper = evidence(pi=8.0), HyperPrior(strength=0.5)
+    plain = np.ones(6)
+    for _ in range(5000):
+        plain = fixed_point_pass(plain, given, hyper)
+    np.testing.assert_allclose(update_weight_prior(np.ones(6), given, hyper, rounds=20), plain, rtol=1e-4)
 
 
 @pytest.mark.parametrize("true_pi", [0.3, 1.0, 4.0])
 def test_pi_of_known_weights_is_recovered(true_pi: float) -> None:
     given = evidence(n_documents=4000, pi=true_pi)
-    pi = update_weight_prior(np.ones(6), given, HyperPrior(), passes=2000, tolerance=1e-10)
+    pi = update_weight_prior(np.ones(6), given, HyperPrior(), rounds=100)
     np.testing.assert_allclose(pi, true_pi, rtol=0.1)
 
 
@@ -65,8 +74,8 @@ def alone(n_tokens: float, pi: Float64s) -> WeightEvidence:
 def test_without_hyper_prior_pi_runs_away_and_says_so_and_with_it_stays() -> None:
     free = held = np.ones(2)
     for _ in range(100):
-        free = update_weight_prior(free, alone(60.0, free), HyperPrior(strength=0.0), passes=500)
-        held = update_weight_prior(held, alone(60.0, held), HyperPrior(), passes=500)
+        free = update_weight_prior(free, alone(60.0, free), HyperPrior(strength=0.0), rounds=50)
+        held = update_weight_prior(held, alone(60.0, held), HyperPrior(), rounds=50)
     assert np.isfinite(free).all()
     assert free.min() > 100
     assert held.max() < 2
@@ -78,7 +87,7 @@ def test_only_learnt_priors_move_and_unused_tags_go_to_the_centre() -> None:
     given = evidence()
     wider = WeightEvidence(given.starts, given.tags, np.append(given.log_weights, 0.0), np.append(given.documents, 0.0))
     learnt = np.array([True, True, False, True, True, True, True])
-    pi = update_weight_prior(np.full(7, 2.5), wider, HyperPrior(5.0, 1.2), learnt=learnt, passes=50)
+    pi = update_weight_prior(np.full(7, 2.5), wider, HyperPrior(5.0, 1.2), learnt=learnt)
     assert pi[2] == 2.5
     assert pi[6] == pytest.approx(1.2)
     assert np.all(pi[:2] != 2.5)

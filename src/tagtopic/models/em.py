@@ -11,10 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.engines.base import Run, Statistics
+from tagtopic.inference.arrays import Float64s
 from tagtopic.inference.latent_prior import update_latent_prior
 from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior, ran_away
 from tagtopic.models.priors import Schedule, smoothed_shares
+
+SETTLED_PRIORS = 0.01
+"""Priors have settled when learning them moves them by less than this (mean absolute logarithm)."""
 
 Callback = Callable[[int, float, float], object]
 """Called after each iteration with its number (from 1), the bound and the seconds since the start."""
@@ -66,6 +70,7 @@ class ExpectationMaximisation:
         self.priors = priors
         self.settings = settings
         self.history = History()
+        self._last_move = np.inf
         self.topic_sizes = np.ones(parameters.psi.shape[1])
         self._sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
 
@@ -98,17 +103,23 @@ class ExpectationMaximisation:
         self.parameters = replace(used, psi=psi, theta=theta)
         self._sums = Statistics(used.psi, used.theta, 0.0)  # the two sets of arrays take turns
         if self.settings.learning.anything and self.settings.learning.schedule.due(iteration):
+            before = self._learnt_priors()
             self._learn_priors(dirichlet=self.settings.learning.schedule.warm(iteration))
+            self._last_move = float(np.abs(np.log(self._learnt_priors() / before)).mean())
             self.history.prior_updates.append(iteration)
 
     def _settled(self) -> bool:
-        """Whether the last two objectives, under the same priors, differ by less than the tolerance."""
+        """Whether priors have settled, and the last two objectives under them differ by less than the tolerance."""
         bound, updates = self.history.bound, self.history.prior_updates
         if len(bound) < 2 or (updates and updates[-1] == len(bound) - 1):
             return False
-        if self.settings.learning.anything and not updates:
+        if self.settings.learning.anything and not (updates and self._last_move <= SETTLED_PRIORS):
             return False
         return bound[-1] - bound[-2] <= self.settings.tol * abs(bound[-2])
+
+    def _learnt_priors(self) -> Float64s:
+        parameters, alpha = self.parameters, np.maximum(self.priors.alpha, 1e-12)
+        return np.concatenate([parameters.all_pi, parameters.mu, alpha])
 
     def _learn_priors(self, *, dirichlet: bool) -> None:
         learning, parameters = self.settings.learning, self.parameters
