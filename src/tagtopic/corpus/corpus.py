@@ -45,7 +45,7 @@ class Corpus:
     """Documents with words and tags. Make one with `read`, `from_texts`, `from_counts` or `open`; it never changes.
 
     Attributes: `counts` (documents x words, int32) and `tags` (documents x tags, ones) are
-    `scipy.sparse.csr_array` with read-only arrays, int32 columns (sorted, unique) and int64 row offsets;
+    `scipy.sparse.csr_array` with read-only arrays, int32 columns (sorted, unique) and row offsets;
     `words`, `tag_names` and `tag_kinds` are tuples of strings; `ids` is a sequence of strings.
 
     Documents without words or without tags are kept. Ids are labels, not keys: they may repeat, as
@@ -344,7 +344,8 @@ class Corpus:
         digest.update(f"{len(self)} {self.n_words} {self.n_tags} {self._counts.nnz} {self._tags.nnz}\n".encode())
         vocabularies = [Names.of(self._words), Names.of(self._tag_names)]
         arrays = [array for names in (*vocabularies, self._ids) for array in (names.offsets, names.data)]
-        arrays += [self._counts.indptr, self._counts.indices, self._counts.data, self._tags.indptr, self._tags.indices]
+        arrays += [matrix.indptr.astype(np.int64, copy=False) for matrix in (self._counts, self._tags)]
+        arrays += [self._counts.indices, self._counts.data, self._tags.indices]
         for array in arrays:
             for start in range(0, len(array), BLOCK):
                 block = array[start : start + BLOCK]

@@ -1,8 +1,8 @@
 """From what people hand over (sparse, dense, lists of names) to the two matrices of a corpus, or a clear error.
 
-Both are `scipy.sparse.csr_array` with int32 columns, sorted and unique in each row, int64 row offsets and
-read-only arrays. scipy's own constructor would give columns and offsets one type, copying a memory map
-to do it, so `csr` puts the arrays in place itself; scipy's operations take the mixture.
+Both are `scipy.sparse.csr_array` with int32 columns, sorted and unique in each row, int32 row offsets and
+read-only arrays. Past two thousand million entries the offsets are int64: scipy's own constructor would then
+make the columns int64 too, copying a memory map to do it, so `csr` puts the arrays in place itself.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,8 +17,10 @@ from tagtopic.corpus import ragged
 INT32_MAX = 2**31 - 1
 
 
-def csr(offsets: NDArray[np.int64], columns: NDArray[np.int32], data: NDArray[Any], n_columns: int) -> Any:
+def csr(offsets: NDArray[Any], columns: NDArray[np.int32], data: NDArray[Any], n_columns: int) -> Any:
     """A canonical `csr_array` over these arrays as they are, made read-only."""
+    if offsets[-1] <= INT32_MAX:
+        offsets = offsets.astype(np.int32, copy=False)  # of one type with the columns, as scipy's operations want it
     matrix = sp.csr_array((len(offsets) - 1, n_columns), dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data.view(), columns.view(), offsets.view()
     for array in (matrix.data, matrix.indices, matrix.indptr):

@@ -49,10 +49,10 @@ def save(corpus: "Corpus", path: Path) -> None:
 def arrays_of(corpus: "Corpus") -> dict[str, NDArray[Any]]:
     """The arrays of a corpus by the names of their files."""
     return {
-        "counts.indptr": corpus.counts.indptr,
+        "counts.indptr": corpus.counts.indptr.astype(np.int64, copy=False),
         "counts.indices": corpus.counts.indices,
         "counts.data": corpus.counts.data,
-        "tags.indptr": corpus.tags.indptr,
+        "tags.indptr": corpus.tags.indptr.astype(np.int64, copy=False),
         "tags.indices": corpus.tags.indices,
         "tags.data": corpus.tags.data,
         "ids.offsets": corpus.ids.offsets,

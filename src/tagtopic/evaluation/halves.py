@@ -13,29 +13,32 @@ from tagtopic.inference.compiled import compiled
 
 
 @compiled
-def _scored_tokens(starts: Any, words: Any, counts: Any, document_keys: Any, word_keys: Any, out: Any) -> None:
+def _scored_tokens(
+    starts: Any, words: Any, counts: Any, document_keys: Any, word_keys: Any, whole: bool, out: Any
+) -> None:
     for d in range(starts.shape[0] - 1):
         for p in range(starts[d], starts[d + 1]):
             key = document_keys[d] ^ word_keys[words[p]]
             scored = 0
-            for occurrence in range(counts[p]):
+            # a count that is not whole goes to one half undivided
+            n_tokens = int(counts[p]) if whole else 1
+            for occurrence in range(n_tokens):
                 h = key + np.uint64(occurrence + 1) * np.uint64(0x9E3779B97F4A7C15)
                 h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
                 h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
                 scored += (h ^ (h >> np.uint64(31))) & np.uint64(1)
-            out[p] = scored
+            out[p] = scored if whole else scored * counts[p]
 
 
 def split_tokens(corpus: Corpus, random_state: int = 0) -> tuple[Any, Any]:
     """Two count matrices that add up to the corpus's: the tokens to infer from, and the tokens to score."""
     counts = corpus.counts
-    if counts.data.dtype.kind == "f":
-        raise ValueError("the counts are not whole, so there are no tokens to split: use method='fitted'")
     seed = np.uint64(np.random.SeedSequence(random_state).generate_state(1, np.uint64)[0])
-    scored = np.empty(counts.nnz, np.int32)
+    scored = np.empty(counts.nnz, counts.data.dtype)
     _scored_tokens(
         np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.data),
-        corpus.ids.hashes() ^ seed, Names.of(corpus.words).hashes(), scored,
+        corpus.ids.hashes() ^ seed, Names.of(corpus.words).hashes(),
+        counts.data.dtype.kind != "f", scored,
     )  # fmt: skip
     return _with_data(counts, counts.data - scored), _with_data(counts, scored)
 

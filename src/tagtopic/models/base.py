@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tagtopic.corpus import Corpus
 from tagtopic.engines.base import Engine
@@ -176,6 +176,7 @@ class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 self.n_features_in_ = corpus.n_words
             return corpus
         counts = validate_data(self, X, accept_sparse="csr", dtype=NUMBERS, reset=reset)
+        check_non_negative(counts, type(self).__name__)
         words = getattr(self, "feature_names_in_", None) if reset else self.words_
         known_tags = None if reset else self.tag_names_
         return inputs.corpus_from_matrix(sp.csr_array(counts), tags, words, known_tags)

@@ -1,0 +1,87 @@
+"""Perplexity: the protocol, by hand and in whatever order."""
+
+import numpy as np
+import pytest
+from scipy.sparse import vstack
+
+from tagtopic import Corpus
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.evaluation.halves import split_tokens
+from tagtopic.evaluation.perplexity import perplexity
+from tagtopic.models import LDA, TWDA, TWTM
+
+CORPUS = make_tagged_corpus(300, 4, 12, 150, random_state=5).corpus
+TRAIN, TEST = CORPUS.split(0.3, 0)
+MODEL = TWDA(4, random_state=0, max_iter=20).fit(TRAIN)
+
+
+def test_halves_add_up_to_the_document_and_are_about_even() -> None:
+    observed, scored = split_tokens(CORPUS)
+    assert (observed + scored != CORPUS.counts).nnz == 0
+    share = scored.sum() / CORPUS.n_tokens
+    assert abs(share - 0.5) < 4 * 0.5 / np.sqrt(CORPUS.n_tokens)
+    assert observed.data.min() > 0
+
+
+def test_a_tokens_half_depends_on_document_and_word_and_not_on_where_they_stand() -> None:
+    order = np.random.default_rng(0).permutation(len(CORPUS))
+    _, scored = split_tokens(CORPUS)
+    _, shuffled = split_tokens(CORPUS[order])
+    assert (scored[order] != shuffled).nnz == 0
+    renamed = CORPUS.align(CORPUS.words[::-1], CORPUS.tag_names).corpus
+    _, reversed_columns = split_tokens(renamed)
+    assert (reversed_columns[:, ::-1] != scored).nnz == 0
+    _, other_seed = split_tokens(CORPUS, random_state=1)
+    assert (other_seed != scored).nnz > 0
+
+
+def test_completion_is_what_the_protocol_says() -> None:
+    observed, scored = split_tokens(MODEL.aligned(TEST))
+    view = Corpus.from_counts(observed, TEST.tags, words=TEST.words, tag_names=TEST.tag_names)
+    probabilities = MODEL.transform(view).astype(float) @ np.asarray(MODEL.components_, float)
+    used = (np.diff(observed.indptr) > 0) & (np.diff(scored.indptr) > 0)
+    rows = scored.toarray()[used]
+    expected = np.exp(-(rows * np.log(probabilities[used])).sum() / rows.sum())
+    assert MODEL.perplexity(TEST) == pytest.approx(expected, rel=1e-6)
+    assert MODEL.score(TEST) == pytest.approx(-np.log(expected), rel=1e-6)
+
+
+def test_batches_and_order_do_not_change_the_value() -> None:
+    value = MODEL.perplexity(TEST)
+    assert MODEL.perplexity(TEST[np.arange(len(TEST))[::-1]]) == value
+    one_by_one = [perplexity(MODEL, TEST[i : i + 1]) for i in range(len(TEST))]
+    tokens = np.array([part.scored_tokens for part in one_by_one])
+    logs = np.log([part.value for part in one_by_one])
+    assert np.exp((tokens * logs).sum() / tokens.sum()) == pytest.approx(value, rel=1e-12)
+
+
+def test_unseen_words_and_empty_halves_are_counted_and_not_scored() -> None:
+    counts = vstack([TEST.counts, [[1] + [0] * (TEST.n_words - 1)]]).tocsr()
+    tags = [list(document.tags) for document in TEST] + [["tag_1"]]
+    wider = np.hstack([counts.toarray(), np.full((counts.shape[0], 1), 2)])
+    corpus = Corpus.from_counts(wider, tags, words=[*TEST.words, "new"], ids=[*TEST.ids, "short"])
+    result = perplexity(MODEL, corpus)
+    assert result.skipped_documents == 1
+    never = (np.asarray(TRAIN.counts.sum(axis=0)) == 0) & (np.asarray(TEST.counts.sum(axis=0)) > 0)
+    never_seen = int(TEST.counts.sum(axis=0)[never].sum())
+    assert result.unknown_tokens == 2 * len(corpus) + never_seen
+    assert result.value == pytest.approx(MODEL.perplexity(TEST), rel=1e-12)
+
+
+def test_the_right_model_is_less_surprised_than_one_topic_and_fitted_flatters() -> None:
+    one = LDA(1, random_state=0).fit(TRAIN).perplexity(TEST)
+    assert MODEL.perplexity(TEST) < 0.8 * one
+    assert MODEL.perplexity(TEST, method="fitted") < MODEL.perplexity(TEST)
+
+
+@pytest.mark.parametrize("way", ["paper", "mixture"])
+def test_the_bound_is_above_the_fitted_perplexity(way: str) -> None:
+    model = TWTM(4, inference=way, random_state=0, max_iter=10).fit(TRAIN)
+    assert model.perplexity(TEST, method="bound") > model.perplexity(TEST, method="fitted")
+
+
+def test_map_has_no_bound_and_unknown_methods_are_named() -> None:
+    with pytest.raises(ValueError, match="bounds nothing"):
+        MODEL.perplexity(TEST, method="bound")
+    with pytest.raises(ValueError, match="method='guess'"):
+        MODEL.perplexity(TEST, method="guess")

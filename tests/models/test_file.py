@@ -1,0 +1,115 @@
+"""The model file: everything survives, and nothing else is taken for one."""
+
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.models import LDA, TWDA, TWTM
+from tagtopic.models.base import TagTopicModel
+from tagtopic.models.file import ModelFileError
+
+CORPUS = make_tagged_corpus(200, 4, 12, 100, random_state=5).corpus
+
+
+def rewrite_header(path: Path, **changes: object) -> None:
+    """Change the JSON header of a model file, leaving its tensors alone."""
+    data = path.read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + size])
+    ours = json.loads(header["__metadata__"]["tagtopic"])
+    header["__metadata__"]["tagtopic"] = json.dumps({**ours, **changes})
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size :])
+
+
+@pytest.mark.parametrize("model", [TWTM(4), TWDA(4, tag_topic_prior=np.full(4, 0.3)), LDA(4, dtype="float64")])
+def test_every_attribute_and_the_perplexity_survive_a_round_trip(model: TagTopicModel, tmp_path: Path) -> None:
+    model.set_params(random_state=3, max_iter=5).fit(CORPUS)
+    model.save(tmp_path / "deep" / "model.tagtopic")
+    again = type(model).load(tmp_path / "deep" / "model.tagtopic")
+    learnt = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    assert {name for name in vars(again) if name.endswith("_")} == set(learnt)
+    for name, value in learnt.items():
+        other = getattr(again, name)
+        if isinstance(value, np.ndarray):
+            assert value.dtype == other.dtype, name
+        np.testing.assert_array_equal(other, value, err_msg=name)
+    for name, value in model.get_params().items():
+        np.testing.assert_array_equal(getattr(again, name), value, err_msg=name)
+    assert again.perplexity(CORPUS) == model.perplexity(CORPUS)
+    np.testing.assert_array_equal(again.transform(CORPUS), model.transform(CORPUS))
+    assert list((tmp_path / "deep").iterdir()) == [tmp_path / "deep" / "model.tagtopic"]
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "model.tagtopic"
+    TWDA(3, random_state=0, max_iter=2).fit(CORPUS).save(path)
+    return path
+
+
+def test_any_member_of_the_family_loads_through_the_base_class(saved: Path) -> None:
+    assert isinstance(TagTopicModel.load(saved), TWDA)
+    with pytest.raises(ModelFileError, match="holds a model of type TWDA, not TWTM"):
+        TWTM.load(saved)
+
+
+@pytest.mark.parametrize("kept", [0, 4, 100, 0.5, 0.999])
+def test_a_truncated_file_is_one_clear_error(saved: Path, kept: float) -> None:
+    data = saved.read_bytes()
+    saved.write_bytes(data[: int(kept * len(data)) if kept < 1 else int(kept)])
+    with pytest.raises(ModelFileError, match="is not a tagtopic model, or it is damaged"):
+        TWDA.load(saved)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x80\x04pickle", b"PK\x03\x04" * 50, b"{}" * 1000])
+def test_a_foreign_file_is_one_clear_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match="is not a tagtopic model"):
+        TWDA.load(path)
+
+
+def test_another_safetensors_file_is_not_a_model(tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    save_file({"x": np.zeros(3)}, str(tmp_path / "other.safetensors"))
+    with pytest.raises(ModelFileError, match="is not a tagtopic model"):
+        TWDA.load(tmp_path / "other.safetensors")
+
+
+def test_a_newer_format_says_so(saved: Path) -> None:
+    rewrite_header(saved, format=99, version="9.9")
+    with pytest.raises(ModelFileError, match=r"written by tagtopic 9\.9 in format 99.*a newer tagtopic is needed"):
+        TWDA.load(saved)
+
+
+def test_parts_that_do_not_fit_together_are_damage(saved: Path) -> None:
+    rewrite_header(saved, settings={"n_topics": 3, "no_such_setting": 1})
+    with pytest.raises(ModelFileError, match="is damaged"):
+        TWDA.load(saved)
+
+
+def test_missing_files_and_folders_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no model file"):
+        TWDA.load(tmp_path / "nothing")
+    with pytest.raises(ModelFileError, match="is a folder"):
+        TWDA.load(tmp_path)
+
+
+def test_a_failed_save_leaves_the_old_model(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = saved.read_bytes()
+    model = TWDA.load(saved)
+
+    def full_disk(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("safetensors.numpy.save_file", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        model.save(saved)
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
