@@ -3,6 +3,17 @@
 from tagtopic.corpus.corpus import Alignment, Corpus, Document
 from tagtopic.corpus.description import Description
 from tagtopic.corpus.names import Names
+from tagtopic.corpus.reading.errors import ReadError, ReadWarning
 from tagtopic.corpus.rules import TagRules, TextRules
 
-__all__ = ["Alignment", "Corpus", "Description", "Document", "Names", "TagRules", "TextRules"]
+__all__ = [
+    "Alignment",
+    "Corpus",
+    "Description",
+    "Document",
+    "Names",
+    "ReadError",
+    "ReadWarning",
+    "TagRules",
+    "TextRules",
+]

@@ -96,7 +96,7 @@ def _build(rows: Iterable[Rows], plan: Plan, scratch: Path, folder: Path, spill_
 
 def _tokenized(rows: Iterable[Rows], plan: Plan) -> Iterator[tuple[Rows, Tokens]]:
     def work(batch: Rows) -> tuple[Rows, Tokens]:
-        return batch, tokenize(batch.texts, plan.rules)
+        return batch, batch.tokens or tokenize(batch.texts, plan.rules)
 
     # a function that people gave may not be safe in threads
     return in_order(work, rows, 1 if plan.rules.tokenizer is not None else plan.threads)
@@ -161,13 +161,11 @@ class _Gathered:
 
     def _numbered(self, tags: list[str]) -> set[int]:
         """The numbers of a document's tags, each once, without those that the rules drop."""
-        row = set()
+        numbers = self.tag_numbers
         for tag in tags:
-            number = self.tag_numbers.get(tag)
-            if number is None:
-                number = len(self.tag_numbers) if self._tag_rules.keeps(tag) else -1
-                self.tag_numbers[tag] = number
-            row.add(number)
+            if tag not in numbers:
+                numbers[tag] = len(numbers) if self._tag_rules.keeps(tag) else -1
+        row = {numbers[tag] for tag in tags}
         row.discard(-1)
         return row
 

@@ -158,6 +158,82 @@ class Corpus:
         )
         return corpus.select_tags(tag_rules)
 
+    @classmethod
+    def read(
+        cls,
+        source: Any,
+        *,
+        text: str | Iterable[str] = "text",
+        tags: str | Iterable[str] | None = None,
+        id: str | None = None,
+        tag_separator: str | None = None,
+        format: str | None = None,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        dictionaries: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
+        on_error: str = "raise",
+        to: str | PathLike[str] | None = None,
+        words: Iterable[str] | None = None,
+        rules: TextRules | None = None,
+        tag_rules: TagRules | None = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+        **options: Unpack[RuleOptions],
+    ) -> "Corpus":
+        """A corpus from a file, a glob, a folder, a list of files, a data frame, or an open binary file.
+
+        Files may be JSON Lines, CSV or TSV, Parquet, Arrow or Feather, or the paper authors' format, plain or
+        compressed (gz, zst, xz, bz2). They are streamed: what is larger than memory goes to disk on the way.
+        The folder of a saved corpus is opened.
+
+        Parameters
+        ----------
+        source:
+            A path, "-" for standard input, a glob, a folder, a list of paths, an open binary file, a pandas,
+            polars or Arrow table, a Hugging Face dataset, or a list of dicts.
+        text:
+            The column or columns with the text.
+        tags, tag_separator:
+            The column or columns with tags: a list, a string (split at `tag_separator` if given) or a single
+            value each. A tag is prefixed by its column's name as its kind, unless it already reads
+            `kind:value` or the column is called `tags`. None: the column `tags`, if there is one.
+        id:
+            The column with the ids. None: the column `id`, if there is one, else the position.
+        format, delimiter, encoding:
+            What the names and first bytes of the files do not say, such as `format="csv"`.
+        dictionaries:
+            For the authors' format: the files that name words and tags, if not `words.txt` and `tags.txt`.
+        on_error:
+            "raise" an error at the first bad row, or "skip" bad rows and tell how many in one warning.
+        to:
+            A folder where the corpus is made, to be opened again with `Corpus.open`; it appears whole or not at all.
+        words, rules, tag_rules, n_jobs, options:
+            As in `from_texts`.
+        progress:
+            Whether a bar is shown; None: if standard error is a terminal.
+        """
+        from tagtopic.corpus.reading.read import read_source  # it is above this module
+
+        text_rules, tag_rules = with_options(rules, tag_rules, options)
+        return read_source(
+            source,
+            text=text,
+            tags=tags,
+            id=id,
+            tag_separator=tag_separator,
+            format=format,
+            delimiter=delimiter,
+            encoding=encoding,
+            dictionaries=dictionaries,
+            on_error=on_error,
+            to=to,
+            words=words,
+            rules=text_rules,
+            tag_rules=tag_rules,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+
     @property
     def counts(self) -> Any:
         """Documents x words: how often each word occurs in each document."""
