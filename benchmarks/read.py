@@ -59,19 +59,22 @@ def compare(path: Path, text: str, repeats: int) -> None:
 
 
 def generate(path: Path, size: int) -> int:
-    """JSON Lines with Zipf words, misspellings that never come again, and tags; gives the number of rows."""
+    """JSON Lines with Zipf words, a misspelling in each row that never comes again, and tags; the number of rows."""
     random = np.random.default_rng(0)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     vocabulary = np.array(["".join(random.choice(letters, size=n)) for n in random.integers(2, 12, size=200_000)])
-    rows = 0
-    with path.open("w", encoding="utf-8") as file:
-        while file.tell() < size:
-            words = vocabulary[np.minimum(random.zipf(1.2, size=200_000), len(vocabulary)) - 1]
-            for start in range(0, len(words), 200):
-                tags = [f"author:{random.integers(10**5)}", f"year:{random.integers(1950, 2026)}", f"k{rows % 97}"]
-                text = " ".join(words[start : start + 200]) + f" typo{rows} naïve."
-                file.write(json.dumps({"id": f"d{rows}", "text": text, "tags": tags}) + "\n")
-                rows += 1
+    numbers = np.minimum(random.zipf(1.2, size=(10_000, 150)), len(vocabulary)) - 1
+    texts = [" ".join(vocabulary[row]) for row in numbers]
+    rows = written = 0
+    with path.open("w", encoding="ascii") as file:
+        while written < size:
+            row = {
+                "id": f"d{rows}",
+                "text": f"{texts[rows % 10_000]} typo{rows} naïve. {texts[rows * 7 % 9_973][:200]}",
+                "tags": [f"author:{rows * 31 % 100_003}", f"year:{1950 + rows % 76}", f"key{rows % 97}"],
+            }
+            written += file.write(json.dumps(row) + "\n")
+            rows += 1
     return rows
 
 

@@ -23,7 +23,7 @@ from tagtopic.corpus import columns, counting, matrices, ragged, storage, vocabu
 from tagtopic.corpus.columns import Columns, Stream
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.folders import new_folder
-from tagtopic.corpus.growing import SPILL_AT, GrowingArray
+from tagtopic.corpus.growing import SPILL_AT, GrowingArray, ValuesInFile
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rows import Rows
 from tagtopic.corpus.rules import TagRules, TextRules
@@ -78,7 +78,8 @@ def _build(rows: Iterable[Rows], plan: Plan, scratch: Path, folder: Path, spill_
         tag_names = _write_tags(gathered, plan, output)
         offsets, data = gathered.ids.finish()
         output["ids.offsets"].append(offsets)
-        output["ids.bytes"].append(data)
+        for start in range(0, len(data), columns.BLOCK):
+            output["ids.bytes"].append(data[start : start + columns.BLOCK])
         arrays = {name: array.finish() for name, array in output.items()}
     counts, tags = (
         matrices.csr(arrays[f"{m}.indptr"], arrays[f"{m}.indices"], arrays[f"{m}.data"], n)
@@ -132,8 +133,8 @@ class _GrowingRows:
         self._values.append(values)
         self._lengths.append(lengths)
 
-    def finish(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        return ragged.offsets_of(self._lengths.finish()), self._values.finish()
+    def finish(self) -> tuple[NDArray[np.int64], NDArray[Any] | ValuesInFile]:
+        return ragged.offsets_of(self._lengths.finish()), self._values.finish_for_reading()
 
 
 class _Gathered:

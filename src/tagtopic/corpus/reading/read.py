@@ -156,7 +156,8 @@ def _from_line_file(file: Path, kind: str, request: Request, rowing: Rowing, tel
         else:
             batches = _from_lines(raw, file, kind, request, rowing)
         for rows in batches:
-            tell(done + raw.tell())
+            if not raw.closed:  # some decompressors close it at its end
+                tell(done + raw.tell())
             yield rows
 
 
