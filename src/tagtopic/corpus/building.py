@@ -24,6 +24,7 @@ from tagtopic.corpus.columns import Columns, Stream
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.folders import new_folder
 from tagtopic.corpus.growing import SPILL_AT, GrowingArray, ValuesInFile
+from tagtopic.corpus.known import KnownWords
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rows import Rows
 from tagtopic.corpus.rules import TagRules, TextRules
@@ -40,13 +41,15 @@ class Plan:
 
     rules: TextRules = field(default_factory=TextRules)
     tag_rules: TagRules = field(default_factory=TagRules)
-    words: tuple[str, ...] | None = None
+    words: KnownWords | None = None
     n_jobs: int | None = None
 
     @property
     def threads(self) -> int:
         """How many threads work."""
-        return self.n_jobs or os.cpu_count() or 1
+        return (
+            self.n_jobs or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()) or 1
+        )
 
 
 def build(rows: Iterable[Rows], plan: Plan, to: Path | None = None, *, spill_at: int = SPILL_AT) -> Corpus:

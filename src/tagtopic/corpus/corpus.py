@@ -126,10 +126,10 @@ class Corpus:
         >>> corpus.words
         ('engine', 'notes', 'weaves')
         """
-        from tagtopic.corpus import building, rows  # they are above this module
+        from tagtopic.corpus import building, known, rows  # they are above this module
 
         text_rules, tag_rules = with_options(rules, tag_rules, options)
-        vocabulary = None if words is None else checks.names(words, "words")
+        vocabulary = None if words is None else known.known_words(words)
         plan = building.Plan(text_rules, words=vocabulary, n_jobs=n_jobs)
         corpus = building.build(rows.rows_of_texts(texts), plan)
         given = checks.tags(tags, tag_names, len(corpus))

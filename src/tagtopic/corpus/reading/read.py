@@ -10,9 +10,10 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from tagtopic.corpus import checks, storage
+from tagtopic.corpus import storage
 from tagtopic.corpus.building import Plan, build
 from tagtopic.corpus.corpus import Corpus
+from tagtopic.corpus.known import known_words
 from tagtopic.corpus.reading import sources, tables, twtm
 from tagtopic.corpus.reading.errors import BadRow, Complaints, ReadError
 from tagtopic.corpus.reading.lines import DAMAGE, SUFFIXES, Lines, decompressed
@@ -73,7 +74,7 @@ def read_source(
         on_error == "skip",
         progress,
     )
-    vocabulary = None if words is None else checks.names(words, "words")
+    vocabulary = None if words is None else known_words(words)
     plan = Plan(rules, tag_rules, vocabulary, n_jobs)
     return _read(source, request, plan, None if to is None else Path(to))
 
