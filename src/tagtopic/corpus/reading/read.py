@@ -20,7 +20,7 @@ from tagtopic.corpus.reading.lines import DAMAGE, SUFFIXES, Lines, decompressed
 from tagtopic.corpus.reading.progress import Meter, meter
 from tagtopic.corpus.reading.records import CsvRecords, Record, json_records
 from tagtopic.corpus.reading.rowing import Rowing, Wanted
-from tagtopic.corpus.rows import BATCH_ROWS, Rows
+from tagtopic.corpus.rows import BATCH_CHARACTERS, BATCH_ROWS, Rows
 from tagtopic.corpus.rules import TagRules, TextRules
 
 
@@ -190,16 +190,17 @@ def _from_bags(raw: IO[bytes], file: Path, request: Request, rowing: Rowing) -> 
     if rowing.pending:
         yield rowing.take()
     documents: list[twtm.Bag] = []
-    number = 0
+    size = number = 0
     try:
         for number, bag in twtm.bags(Lines(decompressed(raw, file), request.encoding), dictionaries):
             if isinstance(bag, BadRow):
                 rowing.complaints.bad_row(f"{file}, line {number}", str(bag))
                 continue
             documents.append(bag)
-            if len(documents) >= BATCH_ROWS:
+            size += sum(bag.counts)
+            if len(documents) >= BATCH_ROWS or size >= BATCH_CHARACTERS:
                 yield _rows_of_bags(documents, dictionaries, rowing)
-                documents = []
+                documents, size = [], 0
     except ReadError as error:
         raise _placed(error, str(file)) from None
     except DAMAGE as error:

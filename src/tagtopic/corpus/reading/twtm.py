@@ -55,9 +55,10 @@ def _names(path: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Bag:
-    """One document as numbers: words, as often as they occur, and tag names."""
+    """One document: the numbers of its words, how often each occurs, and its tags by name."""
 
     words: list[int]
+    counts: list[int]
     tags: list[str]
 
 
@@ -80,18 +81,20 @@ def _bag(line: str, dictionaries: Dictionaries) -> Bag:
         raise BadRow('has no "@" between tags and words')
     tags = [_number(field, len(dictionaries.tags), "tag") for field in _counted(left, "tags")]
     words: list[int] = []
+    counts: list[int] = []
     for field in _counted(right, "words"):
         word, colon, count = field.partition(":")
         if not colon:
             raise BadRow(f"has {field!r:.50} where word:count belongs")
         times = _number(count, MAX_TOKENS, "count")
-        if len(words) + times > MAX_TOKENS:
-            raise BadRow(f"has more than {MAX_TOKENS:,} words")
         number = _number(word, len(dictionaries.words), "word")
         if number not in dictionaries.blank_words:
-            words.extend([number] * times)
+            words.append(number)
+            counts.append(times)
+    if sum(counts) > MAX_TOKENS:
+        raise BadRow(f"has more than {MAX_TOKENS:,} words")
     names = (dictionaries.tags[tag] for tag in tags)
-    return Bag(words, [name for name in names if name])
+    return Bag(words, counts, [name for name in names if name])
 
 
 def _counted(part: str, what: str) -> list[str]:
@@ -113,6 +116,8 @@ def _is_number(field: str) -> bool:
 
 def tokens_of(documents: list[Bag], dictionaries: Dictionaries) -> Tokens:
     """The words of documents as if they had been tokenized, for the same path as texts from there on."""
-    lengths = np.fromiter((len(bag.words) for bag in documents), dtype=np.int64, count=len(documents))
-    ids = np.fromiter((word for bag in documents for word in bag.words), dtype=np.int32, count=int(lengths.sum()))
-    return Tokens(ragged.offsets_of(lengths), ids, dictionaries.words, dictionaries.words.hashes())
+    lengths = np.fromiter((sum(bag.counts) for bag in documents), dtype=np.int64, count=len(documents))
+    words = np.fromiter((word for bag in documents for word in bag.words), dtype=np.int32)
+    counts = np.fromiter((count for bag in documents for count in bag.counts), dtype=np.int64)
+    hashes = dictionaries.words.hashes()
+    return Tokens(ragged.offsets_of(lengths), np.repeat(words, counts), dictionaries.words, hashes)
