@@ -1,6 +1,5 @@
 """Pairs of words that belong together, by normalised pointwise mutual information."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numba
@@ -105,9 +104,3 @@ def associated(
         npmi = np.log(joint * total / occurrences[first] * total / occurrences[second]) / -np.log(joint)
     strong = np.nan_to_num(npmi, nan=1.0) >= threshold  # a text of one pair alone: 0 / 0
     return first[strong], second[strong]
-
-
-def known(words: Iterable[str]) -> list[tuple[int, str, str]]:
-    """The pairs among the words of a vocabulary: (column, first, second)."""
-    parts = ((column, *word.partition(" ")) for column, word in enumerate(words))
-    return [(column, first, second) for column, first, space, second in parts if space]

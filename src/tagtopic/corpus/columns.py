@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic.corpus import bigrams, counting, ragged, vocabulary
-from tagtopic.corpus.growing import row_blocks
+from tagtopic.corpus import bigrams, counting, vocabulary
+from tagtopic.corpus.growing import ValuesInFile, row_blocks
+from tagtopic.corpus.known import KnownWords
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rules import TextRules
 from tagtopic.corpus.wordtable import WordTable
@@ -17,15 +18,16 @@ BLOCK = 1 << 22  # words counted at a time
 
 @dataclass(frozen=True)
 class Stream:
-    """Documents as numbered words: document d is `ids[offsets[d]:offsets[d + 1]]`, memory-mapped when large."""
+    """Documents as numbered words: document d is `ids[offsets[d]:offsets[d + 1]]`, in a file when they are many."""
 
     offsets: NDArray[np.int64]
-    ids: NDArray[np.int32]
+    ids: NDArray[np.int32] | ValuesInFile
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The documents some at a time."""
         for start, stop in row_blocks(self.offsets, BLOCK):
-            yield ragged.take_range(self.offsets, self.ids, start, stop)
+            first, last = int(self.offsets[start]), int(self.offsets[stop])
+            yield self.offsets[start : stop + 1] - first, self.ids[first:last]
 
 
 @dataclass(frozen=True)
@@ -38,20 +40,14 @@ class Columns:
     rules: TextRules
 
 
-def given(words: tuple[str, ...], table: WordTable, rules: TextRules) -> Columns:
-    """The columns of a vocabulary that exists already, such as a model's."""
-    column = np.full(len(table), -1, dtype=np.int32)
-    numbers = table.find(words)
-    here = np.flatnonzero(numbers >= 0)
-    column[numbers[here]] = here
+def given(known: KnownWords, table: WordTable, rules: TextRules) -> Columns:
+    """The columns of a vocabulary that exists already."""
     pairs = counting.NO_PAIRS
     if rules.bigrams is not None:
-        known = bigrams.known(words)
-        first, second = table.find([a for _, a, _ in known]), table.find([b for _, _, b in known])
+        first, second = table.find(known.first), table.find(known.second)
         both = (first >= 0) & (second >= 0)
-        pair_columns = np.array([column for column, _, _ in known], dtype=np.int32)
-        pairs = counting.pair_table(first[both], second[both], pair_columns[both])
-    return Columns(words, column, pairs, rules)
+        pairs = counting.pair_table(first[both], second[both], known.pair_columns[both])
+    return Columns(known.words, known.table.find(table.names), pairs, rules)
 
 
 def chosen(stream: Stream, table: WordTable, frequencies: vocabulary.Frequencies, rules: TextRules) -> Columns:

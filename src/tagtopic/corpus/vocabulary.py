@@ -1,5 +1,6 @@
 """Which of all words become the columns of a corpus."""
 
+from functools import lru_cache
 from typing import Any
 
 import numba
@@ -84,11 +85,16 @@ def within_limits(documents: NDArray[np.int64], n_documents: int, rules: TextRul
 
 
 def _numbers(table: WordTable, words: frozenset[str], rules: TextRules) -> NDArray[np.int32]:
-    forms = sorted(words)
-    if not rules.lowercase:
-        forms += sorted({word.capitalize() for word in words} | {word.upper() for word in words})
-    found = table.find(forms)
+    found = table.find(_forms(words, rules.lowercase))
     return found[found >= 0]
+
+
+@lru_cache(maxsize=64)  # the lists of all languages, which every small corpus is held against
+def _forms(words: frozenset[str], lowercase: bool) -> Names:
+    forms = set(words)
+    if not lowercase:
+        forms |= {word.capitalize() for word in words} | {word.upper() for word in words}
+    return Names.of(sorted(forms))
 
 
 def most_used(

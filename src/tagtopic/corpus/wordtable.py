@@ -44,7 +44,7 @@ class WordTable:
         return numbers
 
     def find(self, words: Iterable[str]) -> NDArray[np.int32]:
-        """The number of each of these words, -1 for those that are not here."""
+        """The number of each of these words, -1 for those that are not here; `Names` are quickest."""
         wanted = Names.of(words)
         numbers = np.empty(len(wanted), dtype=np.int32)
         arrays = (self._slots, self._hashes, self._offsets, self._bytes)
