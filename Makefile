@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types check format clean
+.PHONY: demo test lint types check fuzz format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
@@ -22,6 +22,10 @@ types: $(VENV)/.installed-dev
 
 check: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest
+
+# 200,000 generated files to the readers; about 15 minutes
+fuzz: $(VENV)/.installed-dev
+	TAGTOPIC_FUZZ=200000 $(BIN)/python -m pytest -x -o faulthandler_timeout=300 tests/corpus/reading/test_fuzz.py
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

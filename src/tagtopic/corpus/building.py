@@ -23,7 +23,7 @@ from tagtopic.corpus import columns, counting, matrices, ragged, storage, vocabu
 from tagtopic.corpus.columns import Columns, Stream
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.folders import new_folder
-from tagtopic.corpus.growing import SPILL_AT, GrowingArray
+from tagtopic.corpus.growing import SPILL_AT, GrowingArray, ValuesInFile
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rows import Rows
 from tagtopic.corpus.rules import TagRules, TextRules
@@ -78,7 +78,8 @@ def _build(rows: Iterable[Rows], plan: Plan, scratch: Path, folder: Path, spill_
         tag_names = _write_tags(gathered, plan, output)
         offsets, data = gathered.ids.finish()
         output["ids.offsets"].append(offsets)
-        output["ids.bytes"].append(data)
+        for start in range(0, len(data), columns.BLOCK):
+            output["ids.bytes"].append(data[start : start + columns.BLOCK])
         arrays = {name: array.finish() for name, array in output.items()}
     counts, tags = (
         matrices.csr(arrays[f"{m}.indptr"], arrays[f"{m}.indices"], arrays[f"{m}.data"], n)
@@ -96,7 +97,7 @@ def _build(rows: Iterable[Rows], plan: Plan, scratch: Path, folder: Path, spill_
 
 def _tokenized(rows: Iterable[Rows], plan: Plan) -> Iterator[tuple[Rows, Tokens]]:
     def work(batch: Rows) -> tuple[Rows, Tokens]:
-        return batch, tokenize(batch.texts, plan.rules)
+        return batch, batch.tokens or tokenize(batch.texts, plan.rules)
 
     # a function that people gave may not be safe in threads
     return in_order(work, rows, 1 if plan.rules.tokenizer is not None else plan.threads)
@@ -132,8 +133,8 @@ class _GrowingRows:
         self._values.append(values)
         self._lengths.append(lengths)
 
-    def finish(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        return ragged.offsets_of(self._lengths.finish()), self._values.finish()
+    def finish(self) -> tuple[NDArray[np.int64], NDArray[Any] | ValuesInFile]:
+        return ragged.offsets_of(self._lengths.finish()), self._values.finish_for_reading()
 
 
 class _Gathered:
@@ -161,13 +162,11 @@ class _Gathered:
 
     def _numbered(self, tags: list[str]) -> set[int]:
         """The numbers of a document's tags, each once, without those that the rules drop."""
-        row = set()
+        numbers = self.tag_numbers
         for tag in tags:
-            number = self.tag_numbers.get(tag)
-            if number is None:
-                number = len(self.tag_numbers) if self._tag_rules.keeps(tag) else -1
-                self.tag_numbers[tag] = number
-            row.add(number)
+            if tag not in numbers:
+                numbers[tag] = len(numbers) if self._tag_rules.keeps(tag) else -1
+        row = {numbers[tag] for tag in tags}
         row.discard(-1)
         return row
 

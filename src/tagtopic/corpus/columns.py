@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic.corpus import bigrams, counting, ragged, vocabulary
-from tagtopic.corpus.growing import row_blocks
+from tagtopic.corpus import bigrams, counting, vocabulary
+from tagtopic.corpus.growing import ValuesInFile, row_blocks
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rules import TextRules
 from tagtopic.corpus.wordtable import WordTable
@@ -17,15 +17,16 @@ BLOCK = 1 << 22  # words counted at a time
 
 @dataclass(frozen=True)
 class Stream:
-    """Documents as numbered words: document d is `ids[offsets[d]:offsets[d + 1]]`, memory-mapped when large."""
+    """Documents as numbered words: document d is `ids[offsets[d]:offsets[d + 1]]`, in a file when they are many."""
 
     offsets: NDArray[np.int64]
-    ids: NDArray[np.int32]
+    ids: NDArray[np.int32] | ValuesInFile
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The documents some at a time."""
         for start, stop in row_blocks(self.offsets, BLOCK):
-            yield ragged.take_range(self.offsets, self.ids, start, stop)
+            first, last = int(self.offsets[start]), int(self.offsets[stop])
+            yield self.offsets[start : stop + 1] - first, self.ids[first:last]
 
 
 @dataclass(frozen=True)

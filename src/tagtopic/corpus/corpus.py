@@ -1,6 +1,5 @@
 """The immutable Corpus: two sparse matrices (documents x words, documents x tags) and the names of everything."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,25 +10,10 @@ from typing import Any, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagtopic.corpus import checks, description, matrices, splitting, storage
+from tagtopic.corpus import checks, description, fingerprint, indexing, matrices, splitting, storage
+from tagtopic.corpus.document import Document
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rules import RuleOptions, TagRules, TextRules, with_options
-
-BLOCK = 1 << 22  # elements hashed at a time: a memory-mapped corpus never has to be in memory
-
-
-@dataclass(frozen=True)
-class Document:
-    """One document as a person reads it: its id, how often each word occurs, and its tags."""
-
-    id: str
-    words: dict[str, int]
-    tags: tuple[str, ...]
-
-    def __str__(self) -> str:
-        by_count = sorted(self.words.items(), key=lambda item: -item[1])
-        words = ", ".join(word if n == 1 else f"{word} x{n}" for word, n in by_count)
-        return f"{self.id}\n  tags: {', '.join(self.tags) or '(none)'}\n  words: {words or '(none)'}"
 
 
 @dataclass(frozen=True)
@@ -161,6 +145,82 @@ class Corpus:
         )
         return corpus.select_tags(tag_rules)
 
+    @classmethod
+    def read(
+        cls,
+        source: Any,
+        *,
+        text: str | Iterable[str] = "text",
+        tags: str | Iterable[str] | None = None,
+        id: str | None = None,
+        tag_separator: str | None = None,
+        format: str | None = None,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        dictionaries: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
+        on_error: str = "raise",
+        to: str | PathLike[str] | None = None,
+        words: Iterable[str] | None = None,
+        rules: TextRules | None = None,
+        tag_rules: TagRules | None = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+        **options: Unpack[RuleOptions],
+    ) -> "Corpus":
+        """A corpus from a file, a glob, a folder, a list of files, a data frame, or an open binary file.
+
+        Files may be JSON Lines, CSV or TSV, Parquet, Arrow or Feather, or the paper authors' format, plain or
+        compressed (gz, zst, xz, bz2). They are streamed: what is larger than memory goes to disk on the way.
+        The folder of a saved corpus is opened.
+
+        Parameters
+        ----------
+        source:
+            A path, "-" for standard input, a glob, a folder, a list of paths, an open binary file, a pandas,
+            polars or Arrow table, a Hugging Face dataset, or a list of dicts.
+        text:
+            The column or columns with the text.
+        tags, tag_separator:
+            The column or columns with tags: a list, a string (split at `tag_separator` if given) or a single
+            value each. A tag is prefixed by its column's name as its kind, unless it already reads
+            `kind:value` or the column is called `tags`. None: the column `tags`, if there is one.
+        id:
+            The column with the ids. None: the column `id`, if there is one, else the position.
+        format, delimiter, encoding:
+            What the names and first bytes of the files do not say, such as `format="csv"`.
+        dictionaries:
+            For the authors' format: the files that name words and tags, if not `words.txt` and `tags.txt`.
+        on_error:
+            "raise" an error at the first bad row, or "skip" bad rows and tell how many in one warning.
+        to:
+            A folder where the corpus is made, to be opened again with `Corpus.open`; it appears whole or not at all.
+        words, rules, tag_rules, n_jobs, options:
+            As in `from_texts`.
+        progress:
+            Whether a bar is shown; None: if standard error is a terminal.
+        """
+        from tagtopic.corpus.reading.read import read_source  # it is above this module
+
+        text_rules, tag_rules = with_options(rules, tag_rules, options)
+        return read_source(
+            source,
+            text=text,
+            tags=tags,
+            id=id,
+            tag_separator=tag_separator,
+            format=format,
+            delimiter=delimiter,
+            encoding=encoding,
+            dictionaries=dictionaries,
+            on_error=on_error,
+            to=to,
+            words=words,
+            rules=text_rules,
+            tag_rules=tag_rules,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+
     @property
     def counts(self) -> Any:
         """Documents x words: how often each word occurs in each document."""
@@ -248,7 +308,7 @@ class Corpus:
             if step == 1:
                 return self._range(start, max(start, stop))
             return self._take(np.arange(start, stop, step, dtype=np.int64))
-        return self._take(_positions(index, len(self)))
+        return self._take(indexing.positions(index, len(self)))
 
     def _document(self, index: int) -> Document:
         i = index + len(self) if index < 0 else index
@@ -340,16 +400,7 @@ class Corpus:
 
     @cached_property
     def _fingerprint(self) -> str:
-        digest = hashlib.blake2b(digest_size=16)
-        digest.update(f"{len(self)} {self.n_words} {self.n_tags} {self._counts.nnz} {self._tags.nnz}\n".encode())
-        vocabularies = [Names.of(self._words), Names.of(self._tag_names)]
-        arrays = [array for names in (*vocabularies, self._ids) for array in (names.offsets, names.data)]
-        arrays += [self._counts.indptr, self._counts.indices, self._counts.data, self._tags.indptr, self._tags.indices]
-        for array in arrays:
-            for start in range(0, len(array), BLOCK):
-                block = array[start : start + BLOCK]
-                digest.update(block.astype(block.dtype.newbyteorder("<"), copy=False).data)
-        return digest.hexdigest()
+        return fingerprint.of(self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the corpus as a folder, whole or not at all; an older corpus there is replaced."""
@@ -375,20 +426,3 @@ def _rebuild(counts: Any, tags: Any, words: Any, tag_names: Any, ids: Names, rul
 def _targets(names: Sequence[str], new_names: Sequence[str]) -> NDArray[np.int32]:
     column = {name: j for j, name in enumerate(new_names)}
     return np.fromiter((column.get(name, -1) for name in names), dtype=np.int32, count=len(names))
-
-
-def _positions(index: ArrayLike, n: int) -> NDArray[np.int64]:
-    positions = np.asarray(index)
-    if positions.ndim != 1:
-        raise IndexError(f"documents are chosen by a number, a slice, or a list of numbers or a mask, not {index!r}")
-    if positions.dtype.kind == "b":
-        if len(positions) != n:
-            raise IndexError(f"a mask of {len(positions)} values cannot choose among {n} documents")
-        return np.flatnonzero(positions)
-    if len(positions) and positions.dtype.kind not in "iu":
-        raise IndexError(f"documents are chosen by whole numbers or a mask, not by {positions.dtype}")
-    positions = positions.astype(np.int64)
-    outside = (positions < -n) | (positions >= n)
-    if outside.any():
-        raise IndexError(f"there is no document {positions[outside][0]}: the corpus has {n} documents")
-    return np.where(positions < 0, positions + n, positions)

@@ -1,6 +1,7 @@
 """Arrays whose length is not known yet: in memory while small, in a `.npy` file beyond that."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -47,11 +48,26 @@ class GrowingArray:
         """The whole array: from memory, or the file mapped read-only."""
         if self._file is None:
             return np.concatenate(self._parts) if self._parts else np.empty(0, dtype=self._dtype)
-        self._file.seek(0)
-        self._write_header()
-        self._file.close()
+        self._finish_file(self._file)
         array: NDArray[Any] = np.load(self._path, mmap_mode="r").view(np.ndarray)
         return array
+
+    def finish_for_reading(self) -> "NDArray[Any] | ValuesInFile":
+        """The whole array for going through it in slices: from memory, or a file from which slices are read.
+
+        Not mapped: every page of a map that was looked at counts as memory of this process.
+        """
+        if self._file is None:
+            return self.finish()
+        start = self._finish_file(self._file)
+        return ValuesInFile(self._path, self._dtype, start, self._length)
+
+    def _finish_file(self, file: BinaryIO) -> int:
+        file.seek(0)
+        self._write_header(file)
+        start = file.tell()
+        file.close()
+        return start
 
     def __enter__(self) -> "GrowingArray":
         return self
@@ -62,16 +78,33 @@ class GrowingArray:
 
     def _open(self) -> None:
         self._file = self._path.open("wb")
-        self._write_header()
+        self._write_header(self._file)
         for part in self._parts:
             self._file.write(part.data)
         self._parts.clear()
 
-    def _write_header(self) -> None:
+    def _write_header(self, file: BinaryIO) -> None:
         """The same number of bytes for any length: numpy pads the header for arrays that grow."""
-        assert self._file is not None
         header = {"descr": npy.dtype_to_descr(self._dtype), "fortran_order": False, "shape": (self._length,)}
-        npy.write_array_header_1_0(self._file, header)
+        npy.write_array_header_1_0(file, header)
+
+
+@dataclass(frozen=True)
+class ValuesInFile:
+    """An array in a file; a slice of it is read when asked for."""
+
+    path: Path
+    dtype: np.dtype[Any]
+    start: int
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, part: slice) -> NDArray[Any]:
+        first, last, _ = part.indices(self.length)
+        offset = self.start + first * self.dtype.itemsize
+        return np.fromfile(self.path, dtype=self.dtype, count=max(last - first, 0), offset=offset)
 
 
 def row_blocks(offsets: NDArray[np.int64], size: int) -> Iterator[tuple[int, int]]:

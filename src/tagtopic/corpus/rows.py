@@ -4,17 +4,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tagtopic.corpus.tokens import Tokens
+
 BATCH_CHARACTERS = 1 << 21  # of text tokenized at a time: several batches are in memory at once
 BATCH_ROWS = 1 << 13
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Some documents in a row: their texts, the tags of each, and their ids."""
+    """Some documents in a row: their texts (or words), the tags of each, and their ids."""
 
     texts: list[str]
     tags: list[list[str]]
     ids: list[str]
+    tokens: Tokens | None = None  # instead of texts, from sources whose words are numbers already
 
 
 def rows_of_texts(texts: Iterable[Any]) -> Iterator[Rows]:

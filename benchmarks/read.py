@@ -1,0 +1,119 @@
+"""Reading text: how much faster than scikit-learn's CountVectorizer, and how much memory a large file takes.
+
+python benchmarks/read.py acl.jsonl.gz              # the ratio, in one run, on a JSON Lines file
+python benchmarks/read.py --size 5GB                # peak resident memory on a generated file of this size
+"""
+
+import argparse
+import gzip
+import json
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tagtopic.corpus import Corpus
+
+UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def best_of(n: int, function: Callable[[], Any]) -> tuple[float, Any]:
+    seconds, result = float("inf"), None
+    for _ in range(n):
+        start = time.perf_counter()
+        result = function()
+        seconds = min(seconds, time.perf_counter() - start)
+    return seconds, result
+
+
+def compare(path: Path, text: str, repeats: int) -> None:
+    """The same words counted by both: no stop words, no pruning, tokens of two characters or more."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    def load() -> list[str]:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+            return [json.loads(line)[text] for line in file]
+
+    everything: dict[str, Any] = {
+        "stop_words": None, "min_df": 1, "max_df": 1.0, "max_words": None, "numbers": True,
+    }  # fmt: skip
+    texts = load()
+    Corpus.from_texts(texts[:100], **everything)  # compile first
+    ours, corpus = best_of(repeats, lambda: Corpus.from_texts(texts, **everything))
+    theirs, matrix = best_of(repeats, lambda: CountVectorizer().fit_transform(texts))
+    print(f"{len(texts):,} texts, {sum(map(len, texts)) / 1e6:.0f} million characters, {os.cpu_count()} cores")
+    print(f"in memory   tagtopic {ours:6.2f} s  {corpus.n_words:,} words, {corpus.n_tokens:,} tokens")
+    print(f"            sklearn  {theirs:6.2f} s  {matrix.shape[1]:,} words, {matrix.sum():,} tokens")
+    print(f"            ratio    {theirs / ours:6.1f}")
+    ours, _ = best_of(repeats, lambda: Corpus.read(path, text=text, **everything))
+    theirs, _ = best_of(repeats, lambda: CountVectorizer().fit_transform(load()))
+    print(f"from file   tagtopic {ours:6.2f} s (tags and ids too)")
+    print(f"            json + sklearn {theirs:.2f} s, ratio {theirs / ours:.1f}")
+
+
+def generate(path: Path, size: int) -> int:
+    """JSON Lines with Zipf words, a misspelling in each row that never comes again, and tags; the number of rows."""
+    random = np.random.default_rng(0)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    vocabulary = np.array(["".join(random.choice(letters, size=n)) for n in random.integers(2, 12, size=200_000)])
+    numbers = np.minimum(random.zipf(1.2, size=(10_000, 150)), len(vocabulary)) - 1
+    texts = [" ".join(vocabulary[row]) for row in numbers]
+    rows = written = 0
+    with path.open("w", encoding="ascii") as file:
+        while written < size:
+            row = {
+                "id": f"d{rows}",
+                "text": f"{texts[rows % 10_000]} typo{rows} naïve. {texts[rows * 7 % 9_973][:200]}",
+                "tags": [f"author:{rows * 31 % 100_003}", f"year:{1950 + rows % 76}", f"key{rows % 97}"],
+            }
+            written += file.write(json.dumps(row) + "\n")
+            rows += 1
+    return rows
+
+
+def measure(size: int, folder: str | None) -> None:
+    """Peak resident memory of reading a large file into a corpus on disk."""
+    scratch = Path(tempfile.mkdtemp(prefix="tagtopic-read-", dir=folder))
+    try:
+        rows = generate(scratch / "large.jsonl", size)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        start = time.perf_counter()
+        corpus = Corpus.read(scratch / "large.jsonl", to=scratch / "corpus")
+        seconds = time.perf_counter() - start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert len(corpus) == rows
+        print(f"{size / 1e9:.2f} GB, {rows:,} rows, {corpus.n_words:,} words kept, {corpus.n_tokens:,} tokens")
+        print(
+            f"{seconds:.0f} s, {size / seconds / 1e6:.0f} MB/s, peak {peak / 1e6:.2f} GB ({before / 1e6:.2f} GB before)"
+        )
+    finally:
+        shutil.rmtree(scratch)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", type=Path, help="a JSON Lines file, plain or .gz")
+    parser.add_argument("--text", default="text", help="its column with the text")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--size", help="generate a file of this size (5GB) and measure memory")
+    parser.add_argument("--folder", help="where to generate it")
+    arguments = parser.parse_args()
+    if arguments.size:
+        unit = arguments.size[-2:].upper()
+        measure(int(float(arguments.size[:-2]) * UNITS[unit]), arguments.folder)
+    elif arguments.path:
+        compare(arguments.path, arguments.text, arguments.repeats)
+    else:
+        parser.print_help()
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

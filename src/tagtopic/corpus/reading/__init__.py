@@ -1,0 +1,1 @@
+"""From files and data frames to documents: one module a format, all giving records or rows to `read`."""

@@ -1,0 +1,46 @@
+"""What can be wrong with what is read, and who hears of it."""
+
+import warnings
+from dataclasses import dataclass, field
+
+
+class ReadError(ValueError):
+    """Something that cannot be read, with the file and line (or row) where it is."""
+
+
+class ReadWarning(UserWarning):
+    """Rows were skipped because `on_error="skip"` asked for it."""
+
+
+class BadRow(Exception):
+    """A row that cannot become a document; its message is the reason. It never leaves this package."""
+
+
+@dataclass
+class Complaints:
+    """Bad rows: the first is an error, or all are skipped and counted."""
+
+    skip: bool
+    n_skipped: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def bad_row(self, place: str, reason: str) -> None:
+        """Raise or note a bad row."""
+        message = f"{place}: {reason}"
+        if not self.skip:
+            raise ReadError(f'{message} (on_error="skip" leaves such rows out)')
+        self.n_skipped += 1
+        if len(self.first) < 3:
+            self.first.append(message)
+
+    def tell(self, n_documents: int) -> None:
+        """Warn once of all rows that were skipped."""
+        if self.n_skipped:
+            more = "; …" if self.n_skipped > len(self.first) else ""
+            warnings.warn(
+                f"{self.n_skipped:,} of {n_documents + self.n_skipped:,} rows were skipped: "
+                + "; ".join(self.first)
+                + more,
+                ReadWarning,
+                stacklevel=5,
+            )

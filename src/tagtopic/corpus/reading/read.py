@@ -1,0 +1,266 @@
+"""`Corpus.read`: any source, record by record, into rows for the corpus that is being built."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+
+from tagtopic.corpus import checks, storage
+from tagtopic.corpus.building import Plan, build
+from tagtopic.corpus.corpus import Corpus
+from tagtopic.corpus.reading import sources, tables, twtm
+from tagtopic.corpus.reading.errors import BadRow, Complaints, ReadError
+from tagtopic.corpus.reading.lines import DAMAGE, SUFFIXES, Lines, decompressed
+from tagtopic.corpus.reading.progress import Meter, meter
+from tagtopic.corpus.reading.records import CsvRecords, Record, json_records
+from tagtopic.corpus.reading.rowing import Rowing, Wanted
+from tagtopic.corpus.rows import BATCH_ROWS, Rows
+from tagtopic.corpus.rules import TagRules, TextRules
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to read and how: columns, format, and what to do with bad rows."""
+
+    wanted: Wanted
+    format: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    dictionaries: tuple[Path, Path] | None = None
+    skip_bad_rows: bool = False
+    progress: bool | None = None
+
+
+def read_source(
+    source: Any,
+    *,
+    text: str | Iterable[str],
+    tags: str | Iterable[str] | None,
+    id: str | None,
+    tag_separator: str | None,
+    format: str | None,
+    delimiter: str | None,
+    encoding: str | None,
+    dictionaries: tuple[str | PathLike[str], str | PathLike[str]] | None,
+    on_error: str,
+    to: str | PathLike[str] | None,
+    words: Iterable[str] | None,
+    rules: TextRules,
+    tag_rules: TagRules,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> Corpus:
+    """Check the arguments of `Corpus.read` and do what they ask."""
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f'on_error must be "raise" or "skip", not {on_error!r}')
+    if tag_separator == "":
+        raise ValueError("tag_separator is empty: give the string between tags, such as ';', or None")
+    if _is_path(source) and (Path(source) / storage.MARKER).is_file():
+        if to is not None or words is not None:
+            raise ValueError(f"{source} is a saved corpus: open it with Corpus.open, then align or save it")
+        return Corpus.open(source)
+    request = Request(
+        Wanted(_columns(text), None if tags is None else _columns(tags), id, tag_separator),
+        format,
+        delimiter,
+        encoding,
+        None if dictionaries is None else (Path(dictionaries[0]), Path(dictionaries[1])),
+        on_error == "skip",
+        progress,
+    )
+    vocabulary = None if words is None else checks.names(words, "words")
+    plan = Plan(rules, tag_rules, vocabulary, n_jobs)
+    return _read(source, request, plan, None if to is None else Path(to))
+
+
+def _columns(given: str | Iterable[str]) -> tuple[str, ...]:
+    columns = (given,) if isinstance(given, str) else tuple(given)
+    if not all(isinstance(column, str) for column in columns):
+        raise TypeError(f"columns are called by their names, which are strings, not {columns!r}")
+    return columns
+
+
+def _read(source: Any, request: Request, plan: Plan, to: Path | None) -> Corpus:
+    rowing = Rowing(request.wanted, Complaints(request.skip_bad_rows))
+    with ExitStack() as stack:
+        corpus = build(_rows(source, request, plan, rowing, stack), plan, to)
+    rowing.complaints.tell(len(corpus))
+    return corpus
+
+
+def _rows(source: Any, request: Request, plan: Plan, rowing: Rowing, stack: ExitStack) -> Iterator[Rows]:
+    """The rows of any source."""
+    if hasattr(source, "read") or (isinstance(source, str) and source == "-"):
+        return _from_stream(sys.stdin.buffer if isinstance(source, str) else source, request, rowing)
+    table = None if _is_path(source) else tables.frame_table(source)
+    if table is not None:
+        return _from_frame(table, rowing)
+    if not _is_path(source) and not _is_list_of_paths(source):
+        raise TypeError(
+            f"a {type(source).__name__} cannot be read: expected a path, a glob, a folder, an open binary file, a data "
+            "frame (pandas, polars, Arrow, Hugging Face) or a list of dicts"
+        )
+    files = sources.files_of(source)
+    kinds = {sources.format_of(file, request.format) for file in files}
+    if "twtm" in kinds and plan.rules.bigrams is not None:
+        raise ValueError(f"{files[0]} has counts of words, not their order: bigrams cannot be found in it")
+    tell = stack.enter_context(meter(sum(file.stat().st_size for file in files), request.progress))
+    return _from_files(files, request, rowing, tell)
+
+
+def _is_list_of_paths(source: Any) -> bool:
+    return isinstance(source, list | tuple) and bool(source) and all(map(_is_path, source))
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str | PathLike)
+
+
+def _from_files(files: list[Path], request: Request, rowing: Rowing, tell: Meter) -> Iterator[Rows]:
+    done = 0
+    for file in files:
+        size = file.stat().st_size
+        kind = sources.format_of(file, request.format)
+        if kind in ("parquet", "arrow"):
+            yield from _from_columnar(file, kind, rowing, tell, done, size)
+        else:
+            yield from _from_line_file(file, kind, request, rowing, tell, done)
+        done += size
+        tell(done)
+    rowing.check_all_seen(str(files[-1]))
+    yield rowing.take()
+
+
+def _from_stream(stream: IO[bytes], request: Request, rowing: Rowing) -> Iterator[Rows]:
+    kind = request.format or "jsonl"
+    if kind not in ("jsonl", "csv", "tsv"):
+        raise ValueError(f"the format {kind!r} cannot be read from a stream: give a path")
+    yield from _from_lines(stream, None, kind, request, rowing)
+    rowing.check_all_seen("the stream")
+    yield rowing.take()
+
+
+def _from_line_file(file: Path, kind: str, request: Request, rowing: Rowing, tell: Meter, done: int) -> Iterator[Rows]:
+    try:
+        raw = file.open("rb")
+    except OSError as error:
+        raise ReadError(f"{file} cannot be opened: {error.strerror}") from None
+    with raw:
+        if kind == "twtm":
+            batches = _from_bags(raw, file, request, rowing)
+        else:
+            batches = _from_lines(raw, file, kind, request, rowing)
+        for rows in batches:
+            if not raw.closed:  # some decompressors close it at its end
+                tell(done + raw.tell())
+            yield rows
+
+
+def _from_lines(raw: IO[bytes], file: Path | None, kind: str, request: Request, rowing: Rowing) -> Iterator[Rows]:
+    name = str(file) if file is not None else "the stream"
+    number = 0
+    try:
+        lines = Lines(decompressed(raw, file), request.encoding)
+        records: Iterable[Record]
+        if kind == "jsonl":
+            records = json_records(lines)
+        else:
+            records = csv_records = CsvRecords(lines, "\t" if kind == "tsv" else request.delimiter)
+            if csv_records.columns is not None:
+                rowing.expect(csv_records.columns, name)
+        for number, record in records:
+            rowing.add(record, f"{name}, line {number}")
+            if rowing.is_full:
+                yield rowing.take()
+    except ReadError as error:
+        raise _placed(error, name) from None
+    except DAMAGE as error:
+        raise _damage(name, number, error) from None
+
+
+def _from_bags(raw: IO[bytes], file: Path, request: Request, rowing: Rowing) -> Iterator[Rows]:
+    """Documents of the authors' format: their words are numbers already."""
+    dictionaries = twtm.Dictionaries.beside(file, request.dictionaries)
+    if rowing.pending:
+        yield rowing.take()
+    documents: list[twtm.Bag] = []
+    number = 0
+    try:
+        for number, bag in twtm.bags(Lines(decompressed(raw, file), request.encoding), dictionaries):
+            if isinstance(bag, BadRow):
+                rowing.complaints.bad_row(f"{file}, line {number}", str(bag))
+                continue
+            documents.append(bag)
+            if len(documents) >= BATCH_ROWS:
+                yield _rows_of_bags(documents, dictionaries, rowing)
+                documents = []
+    except ReadError as error:
+        raise _placed(error, str(file)) from None
+    except DAMAGE as error:
+        raise _damage(str(file), number, error) from None
+    yield _rows_of_bags(documents, dictionaries, rowing)
+
+
+def _rows_of_bags(documents: list[twtm.Bag], dictionaries: twtm.Dictionaries, rowing: Rowing) -> Rows:
+    first = rowing.n_documents
+    rowing.n_documents += len(documents)
+    return Rows(
+        texts=[],
+        tags=[bag.tags for bag in documents],
+        ids=[str(first + i) for i in range(len(documents))],
+        tokens=twtm.tokens_of(documents, dictionaries),
+    )
+
+
+def _from_columnar(file: Path, kind: str, rowing: Rowing, tell: Meter, done: int, size: int) -> Iterator[Rows]:
+    open_table = tables.parquet_table if kind == "parquet" else tables.arrow_table
+    with ExitStack() as stack:
+        plain = file
+        if file.suffix.lower() in SUFFIXES:  # these formats are read by position, so they are unpacked first
+            plain = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tagtopic-"))) / "table"
+            _unpack(file, plain)
+        try:
+            table = open_table(plain)
+            batches = _from_table(table, str(file), rowing, tell, done, size)
+            yield from batches
+        except ReadError as error:
+            raise ReadError(str(error).replace(str(plain), str(file))) from None
+
+
+def _unpack(file: Path, plain: Path) -> None:
+    try:
+        with file.open("rb") as raw, decompressed(raw, file) as packed, plain.open("wb") as target:
+            shutil.copyfileobj(packed, target, 1 << 20)
+    except DAMAGE as error:
+        raise _damage(str(file), 0, error) from None
+
+
+def _from_frame(table: tables.Table, rowing: Rowing) -> Iterator[Rows]:
+    yield from _from_table(table, None, rowing, lambda n_bytes: None, 0, 0)
+    yield rowing.take()
+
+
+def _from_table(
+    table: tables.Table, name: str | None, rowing: Rowing, tell: Meter, done: int, size: int
+) -> Iterator[Rows]:
+    columns = rowing.expect(table.columns, name or "the table")
+    place = "row" if name is None else f"{name}, row"
+    for (number, record), share in table.records(columns):
+        rowing.add(record, f"{place} {number}")
+        if rowing.is_full:
+            tell(done + int(size * share))
+            yield rowing.take()
+
+
+def _placed(error: ReadError, name: str) -> ReadError:
+    return error if name in str(error) else ReadError(f"{name}, {error}")
+
+
+def _damage(name: str, number: int, error: BaseException) -> ReadError:
+    reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+    return ReadError(f"{name} cannot be read after line {number}: it is damaged or cut off ({reason})")

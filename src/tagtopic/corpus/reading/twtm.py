@@ -1,0 +1,118 @@
+"""The format of the paper's authors: a line `n tag … @ n word:count …` of numbers, and dictionaries that name them.
+
+Line i of `words.txt` and `tags.txt`, counted from 0, names number i. Some names in the authors' files end in a
+no-break space, one is nothing else: names are stripped, words that then are the same are one word, and blank ones none.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tagtopic.corpus import ragged
+from tagtopic.corpus.names import Names
+from tagtopic.corpus.reading.errors import BadRow, ReadError
+from tagtopic.corpus.reading.lines import DAMAGE, Lines, decompressed
+from tagtopic.corpus.tokens import Tokens
+
+MAX_TOKENS = 10_000_000  # in one document: beyond it a count is an error
+
+
+@dataclass(frozen=True)
+class Dictionaries:
+    """The names behind the numbers."""
+
+    words: Names
+    blank_words: frozenset[int]
+    tags: list[str]
+
+    @classmethod
+    def beside(cls, path: Path, given: tuple[Path, Path] | None) -> "Dictionaries":
+        """The dictionaries given, or those beside a file of documents."""
+        words, tags = given or (path.parent / "words.txt", path.parent / "tags.txt")
+        names = _names(words)
+        blank = frozenset(i for i, name in enumerate(names) if not name)
+        return cls(Names.of(names), blank, _names(tags))
+
+
+def _names(path: Path) -> list[str]:
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"the dictionary {path} is missing: this format needs words.txt and tags.txt beside the documents, or "
+            "dictionaries=(words, tags)"
+        )
+    try:
+        with path.open("rb") as raw:
+            lines = Lines(decompressed(raw, path))
+            names = [" ".join(line.split()) for line in lines]
+    except BadRow as bad:
+        raise ReadError(f"{path}, line {lines.number}: {bad}") from None
+    except DAMAGE as error:
+        raise ReadError(f"{path} cannot be read: {error}") from None
+    return names
+
+
+@dataclass(frozen=True)
+class Bag:
+    """One document as numbers: words, as often as they occur, and tag names."""
+
+    words: list[int]
+    tags: list[str]
+
+
+def bags(lines: Lines, dictionaries: Dictionaries) -> Iterator[tuple[int, Bag | BadRow]]:
+    """The documents of a file, with their line numbers."""
+    while True:
+        try:
+            line = next(lines)
+            if not line.isspace():
+                yield lines.number, _bag(line, dictionaries)
+        except StopIteration:
+            return
+        except BadRow as bad:
+            yield lines.number, bad
+
+
+def _bag(line: str, dictionaries: Dictionaries) -> Bag:
+    left, at, right = line.partition("@")
+    if not at:
+        raise BadRow('has no "@" between tags and words')
+    tags = [_number(field, len(dictionaries.tags), "tag") for field in _counted(left, "tags")]
+    words: list[int] = []
+    for field in _counted(right, "words"):
+        word, colon, count = field.partition(":")
+        if not colon:
+            raise BadRow(f"has {field!r:.50} where word:count belongs")
+        times = _number(count, MAX_TOKENS, "count")
+        if len(words) + times > MAX_TOKENS:
+            raise BadRow(f"has more than {MAX_TOKENS:,} words")
+        number = _number(word, len(dictionaries.words), "word")
+        if number not in dictionaries.blank_words:
+            words.extend([number] * times)
+    names = (dictionaries.tags[tag] for tag in tags)
+    return Bag(words, [name for name in names if name])
+
+
+def _counted(part: str, what: str) -> list[str]:
+    fields = part.split()
+    if not fields or not _is_number(fields[0]) or int(fields[0]) != len(fields) - 1:
+        raise BadRow(f"says {' '.join(fields[:1]) or 'nothing'!r:.20} but has {max(len(fields) - 1, 0)} {what}")
+    return fields[1:]
+
+
+def _number(field: str, limit: int, what: str) -> int:
+    if not _is_number(field) or int(field) >= limit:
+        raise BadRow(f"has {field!r:.50} where a {what} from 0 to {limit - 1} belongs")
+    return int(field)
+
+
+def _is_number(field: str) -> bool:
+    return field.isascii() and field.isdigit() and len(field) < 10
+
+
+def tokens_of(documents: list[Bag], dictionaries: Dictionaries) -> Tokens:
+    """The words of documents as if they had been tokenized, for the same path as texts from there on."""
+    lengths = np.fromiter((len(bag.words) for bag in documents), dtype=np.int64, count=len(documents))
+    ids = np.fromiter((word for bag in documents for word in bag.words), dtype=np.int32, count=int(lengths.sum()))
+    return Tokens(ragged.offsets_of(lengths), ids, dictionaries.words, dictionaries.words.hashes())

@@ -1,0 +1,380 @@
+import bz2
+import gzip
+import io
+import json
+import lzma
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.ipc
+import pyarrow.parquet
+import pytest
+
+from tagtopic.corpus import Corpus, ReadError, ReadWarning
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "text": "The engine weaves", "tags": ["author:Ada", "year:1843"], "film": "Alien"},
+    {"id": "b", "text": "Notes on the engine", "tags": [], "film": None},
+    {"id": "c", "text": "élan \U0001f600 naïve", "tags": ["author:Ada"], "film": "Alien: Covenant"},
+]
+
+
+def write_jsonl(path: Path, rows: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def check(corpus: Corpus) -> None:
+    assert corpus.ids == ["a", "b", "c"]
+    assert corpus.tag_names == ("author:Ada", "year:1843")
+    assert [document.tags for document in corpus] == [("author:Ada", "year:1843"), (), ("author:Ada",)]
+    assert {"engine", "weaves", "élan", "naïve"} <= set(corpus.words)
+    assert corpus[0].words["engine"] == 1
+
+
+@pytest.fixture
+def jsonl(tmp_path: Path) -> Path:
+    return write_jsonl(tmp_path / "rows.jsonl", ROWS)
+
+
+def table() -> Any:
+    return pa.Table.from_pylist(ROWS)
+
+
+def test_json_lines(jsonl: Path) -> None:
+    check(Corpus.read(jsonl))
+    check(Corpus.read(str(jsonl), text=["text"], tags=["tags"], id="id"))
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl.gz", "rows.ndjson.xz", "rows.jsonl.zst", "rows.json.bz2"])
+def test_compressed(tmp_path: Path, jsonl: Path, name: str) -> None:
+    data = jsonl.read_bytes()
+    if name.endswith(".zst"):
+        with pa.CompressedOutputStream(str(tmp_path / name), "zstd") as stream:
+            stream.write(data)
+    elif name.endswith(".gz"):  # members one after the other are one file
+        (tmp_path / name).write_bytes(gzip.compress(data[:50]) + gzip.compress(data[50:]))
+    else:
+        (tmp_path / name).write_bytes((lzma if name.endswith(".xz") else bz2).compress(data))
+    check(Corpus.read(tmp_path / name))
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[:-12])
+    with pytest.raises(ReadError, match=r"rows\..*(damaged or cut off)"):
+        Corpus.read(tmp_path / name)
+    (tmp_path / name).write_bytes(b"plain text")
+    with pytest.raises(ReadError, match="does not hold"):
+        Corpus.read(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.pq", "rows.feather", "rows.arrow", "rows.ipc", "stream.arrow"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_columnar_files(tmp_path: Path, name: str, packed: bool) -> None:
+    path = tmp_path / name
+    if name.endswith(("parquet", "pq")):
+        pyarrow.parquet.write_table(table(), path)
+    elif name == "stream.arrow":
+        with pyarrow.ipc.new_stream(path, table().schema) as writer:
+            writer.write_table(table())
+    else:
+        pyarrow.feather.write_feather(table(), path)
+    if packed:
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path = tmp_path / f"{name}.gz"
+    check(Corpus.read(path))
+    with pytest.raises(ReadError, match=rf"{name}.*has no column 'body'; the columns are 'id', 'text'"):
+        Corpus.read(path, text="body")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    with pytest.raises(ReadError, match=name):
+        Corpus.read(path)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ROWS,
+        table,
+        lambda: table().to_reader(),
+        lambda: table().combine_chunks().to_batches()[0],
+        lambda: table().to_pandas(),
+        lambda: pd.DataFrame(ROWS),
+        lambda: pl.DataFrame(ROWS),
+        lambda: pl.DataFrame(ROWS).lazy(),
+    ],
+)
+def test_data_frames(make: Any) -> None:
+    check(Corpus.read(make()))
+    with pytest.raises(ReadError, match="the table has no column 'body'; the columns are 'id', 'text'"):
+        Corpus.read(make(), text="body")
+
+
+def test_anything_with_an_arrow_stream() -> None:
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return table().__arrow_c_stream__(requested_schema)
+
+    check(Corpus.read(Stream()))
+
+
+def test_hugging_face_datasets_by_their_interface() -> None:
+    class Dataset:
+        __module__ = "datasets.arrow_dataset"
+        column_names = tuple(ROWS[0])
+
+        def __len__(self) -> int:
+            return len(ROWS)
+
+        def select_columns(self, columns: list[str]) -> "Dataset":
+            self.columns = columns
+            return self
+
+        def with_format(self, kind: None) -> "Dataset":
+            return self
+
+        def iter(self, batch_size: int) -> Any:
+            yield {name: [row[name] for row in ROWS] for name in self.columns}
+
+    check(Corpus.read(Dataset()))
+    several = type("DatasetDict", (dict,), {"__module__": "datasets.dataset_dict"})
+    with pytest.raises(ReadError, match=r"choose one, as in dataset\['train'\]"):
+        Corpus.read(several(train=1))
+
+
+def test_frames_of_many_batches_keep_their_rows() -> None:
+    rows = [{"text": f"word{i % 10}", "tags": [f"t{i}"]} for i in range(5000)]
+    for source in (rows, pa.Table.from_pylist(rows), pl.DataFrame(rows), pd.DataFrame(rows)):
+        corpus = Corpus.read(source, min_df=1)
+        assert [document.tags for document in corpus[4990:]] == [(f"t{i}",) for i in range(4990, 5000)]
+
+
+def test_folders_globs_and_lists(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "1.jsonl", ROWS[:1])
+    (tmp_path / "deeper").mkdir()
+    write_jsonl(tmp_path / "deeper" / "2.jsonl", ROWS[1:2])
+    pyarrow.parquet.write_table(pa.Table.from_pylist(ROWS[2:]), tmp_path / "deeper" / "3.parquet")
+    (tmp_path / "notes.txt").write_text("not data")
+    (tmp_path / ".hidden.jsonl").write_text("not data")
+    check(Corpus.read(tmp_path))
+    check(Corpus.read(tmp_path / "**" / "[123].*"))
+    check(Corpus.read([tmp_path / "1.jsonl", str(tmp_path / "deeper")]))
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no file"):
+        Corpus.read(tmp_path / "none.jsonl")
+    with pytest.raises(FileNotFoundError, match="no file matches"):
+        Corpus.read(tmp_path / "*.jsonl")
+    with pytest.raises(FileNotFoundError, match="has no file that can be read"):
+        Corpus.read(tmp_path)
+    (tmp_path / "file.doc").write_text("")
+    with pytest.raises(ValueError, match="does not say what format"):
+        Corpus.read(tmp_path / "file.doc")
+    with pytest.raises(ValueError, match="no format 'word'; there are arrow, csv"):
+        Corpus.read(tmp_path / "file.doc", format="word")
+    for wrong in (3, None, [], [1], object(), {"text": "a"}):
+        with pytest.raises(TypeError, match="cannot be read: expected a path"):
+            Corpus.read(wrong)
+
+
+def test_standard_input_and_open_files(jsonl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Input:
+        buffer = io.BytesIO(jsonl.read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Input)
+    check(Corpus.read("-"))
+    with jsonl.open("rb") as file:
+        check(Corpus.read(file))
+    check(Corpus.read(io.BytesIO(gzip.compress(jsonl.read_bytes()))))
+    csv = io.BytesIO(b"text,tags\nan engine,x\n")
+    assert Corpus.read(csv, format="csv")[0].tags == ("x",)
+    with pytest.raises(ValueError, match="cannot be read from a stream"):
+        Corpus.read(io.BytesIO(), format="parquet")
+    with pytest.raises(ReadError, match="the stream, line 1: is not JSON"):
+        Corpus.read(io.BytesIO(b"x"))
+
+
+def test_a_saved_corpus_is_opened(jsonl: Path, tmp_path: Path) -> None:
+    corpus = Corpus.read(jsonl, to=tmp_path / "c")
+    check(corpus)
+    check(Corpus.read(tmp_path / "c"))
+    assert corpus.fingerprint() == Corpus.read(jsonl).fingerprint()
+    with pytest.raises(ValueError, match="is a saved corpus"):
+        Corpus.read(tmp_path / "c", to=tmp_path / "d")
+
+
+def test_new_text_goes_the_same_way(jsonl: Path) -> None:
+    corpus = Corpus.read(jsonl)
+    again = Corpus.read([{"text": "engine engine unheard"}], rules=corpus.rules, words=corpus.words)
+    assert again.words == corpus.words
+    assert again[0].words == {"engine": 2}
+
+
+def test_several_text_columns_are_one_text_but_no_phrase() -> None:
+    rows = [{"title": "machine", "body": "translation", "parts": ["alpha", None, "three"]}] * 20
+    corpus = Corpus.read(rows, text=["title", "body", "parts"], bigrams=-1.0)
+    assert set(corpus.words) == {"machine", "translation", "alpha", "three"}
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_bad_rows_are_reported_where_they_are(tmp_path: Path, on_error: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    good = json.dumps(ROWS[0])
+    path.write_bytes(f'{good}\n\n{{"text": }}\n[1]\n{good}\n{{"text": {{}}}}\n'.encode() + b'{"text": "\xff"}\n')
+    if on_error == "raise":
+        with pytest.raises(ReadError, match=r"rows\.jsonl, line 3: is not JSON: .*on_error=\"skip\""):
+            Corpus.read(path)
+        return
+    with pytest.warns(ReadWarning, match=r"4 of 6 rows were skipped: .*line 3.*line 4: is not a JSON ob.*line 6.*…"):
+        corpus = Corpus.read(path, on_error="skip")
+    assert corpus.ids == ["a", "a"]
+
+
+def test_the_reasons_are_the_persons_words(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    for content, reason in [
+        (b'{"text": {"a": 1}}', "column 'text' holds an object"),
+        (b'{"text": "a", "tags": [["b"]]}', "column 'tags' holds a list"),
+        (b'{"text": "a", "id": {}}', "column 'id' holds an object"),
+        (b'{"text": "\xff"}', "is not utf-8 .*encoding="),
+        (b"[" * 100_000, "nested too deeply|is not JSON"),
+        (b"[\n{}]", "one JSON array"),
+        (b'{"text": ' + b"9" * 10_000 + b"}", "is not JSON"),
+        (b'"text"', "is not a JSON object"),
+    ]:
+        path.write_bytes(content)
+        with pytest.raises(ReadError, match=rf"line 1: .*({reason})"):
+            Corpus.read(path)
+
+
+def test_a_wrong_column_lists_those_that_exist(jsonl: Path) -> None:
+    with pytest.raises(ReadError, match=r"no row has no column|no row.*'storyline'.*'id', 'text', 'tags', 'film'"):
+        Corpus.read(jsonl, text="storyline")
+    with pytest.raises(ReadError, match="'director'"):
+        Corpus.read(jsonl, tags=["film", "director"])
+    with pytest.raises(ReadError, match="'key'"):
+        Corpus.read(jsonl, id="key")
+
+
+def test_a_column_that_some_rows_lack_is_null_there(tmp_path: Path) -> None:
+    rows = [{"text": "a"}, {"note": 1}, {"text": None, "note": None}]
+    corpus = Corpus.read(write_jsonl(tmp_path / "r.jsonl", rows), id="note")
+    assert len(corpus) == 3
+    assert corpus.ids == ["0", "1", "2"]
+
+
+def test_a_missing_column_is_noticed_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a"}\n' * 1000 + "not JSON\n")
+    with pytest.raises(ReadError, match="line 1000"):
+        Corpus.read(path, tags="author")
+
+
+def test_encodings_and_marks(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    row = '{"text": "élan naïve", "tags": ["é"]}\r\n'
+    for encoding, given in [
+        ("utf-8", None),
+        ("utf-8-sig", None),
+        ("utf-8-sig", "utf-8"),
+        ("utf-16", None),
+        ("utf-32", None),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+        ("latin-1", "latin-1"),
+        ("cp1252", "windows-1252"),
+    ]:
+        path.write_bytes((row * 3).encode(encoding))
+        corpus = Corpus.read(path, encoding=given)
+        assert len(corpus) == 3, encoding
+        assert corpus[2].words == {"élan": 1, "naïve": 1}, encoding
+        assert corpus.tag_names == ("é",)
+    for wrong in ("klingon", "rot13", "zip"):
+        with pytest.raises(ReadError, match="no text encoding called"):
+            Corpus.read(path, encoding=wrong)
+    path.write_bytes("x".encode("utf-16") + b"\x00")
+    with pytest.raises(ReadError, match=r"utf-16|not JSON"):
+        Corpus.read(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv", "rows.tsv"])
+def test_empty_files_have_no_documents(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert len(Corpus.read(tmp_path / name)) == 0
+
+
+def test_empty_tables_have_no_documents(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(table().slice(0, 0), tmp_path / "rows.parquet")
+    assert len(Corpus.read(tmp_path / "rows.parquet")) == 0
+    (tmp_path / "empty.parquet").write_bytes(b"")
+    with pytest.raises(ReadError, match="not a readable Parquet file"):
+        Corpus.read(tmp_path / "empty.parquet")
+    (tmp_path / "empty.arrow").write_bytes(b"")
+    with pytest.raises(ReadError, match="is empty"):
+        Corpus.read(tmp_path / "empty.arrow")
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
+def test_hundred_megabyte_lines(tmp_path: Path, name: str) -> None:
+    long = "longword " * 11_500_000
+    content = json.dumps({"text": long}) if name.endswith("jsonl") else f'text,tags\n"{long}",x'
+    (tmp_path / name).write_text(f"{content}\n")
+    corpus = Corpus.read(tmp_path / name, n_jobs=1)
+    assert corpus[0].words == {"longword": 11_500_000}
+
+
+def test_lines_without_end_are_bad_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagtopic.corpus.reading.lines.MAX_LINE", 100)
+    monkeypatch.setattr("tagtopic.corpus.reading.lines.BUFFER", 16)
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "' + "x" * 500 + '"}\n{"text": "good"}\n')
+    with pytest.warns(ReadWarning, match="line 1: is longer than"):
+        assert len(Corpus.read(path, on_error="skip")) == 1
+
+
+def test_wrong_arguments(jsonl: Path) -> None:
+    with pytest.raises(ValueError, match="on_error must be"):
+        Corpus.read(jsonl, on_error="ignore")
+    with pytest.raises(ValueError, match="tag_separator is empty"):
+        Corpus.read(jsonl, tag_separator="")
+    with pytest.raises(TypeError, match="names, which are strings"):
+        Corpus.read(jsonl, text=[1])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="no option 'txt'"):
+        Corpus.read(jsonl, txt="text")  # type: ignore[call-arg]
+
+
+def test_an_interrupted_read_leaves_nothing(jsonl: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.mkdir()
+
+    def tokenizer(text: str) -> list[str]:
+        if "Notes" in text:
+            raise KeyboardInterrupt
+        return text.split()
+
+    with pytest.raises(KeyboardInterrupt):
+        Corpus.read(jsonl, to=target / "c", tokenizer=tokenizer)
+    with pytest.raises(ReadError):
+        Corpus.read(jsonl, to=target / "c", text="none")
+    assert list(target.iterdir()) == []
+
+
+def test_nothing_of_others_is_overwritten(jsonl: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileExistsError, match="choose another name"):
+        Corpus.read(jsonl, to=jsonl)
+    with pytest.raises(FileExistsError, match="choose another name"):
+        Corpus.read(jsonl, to=tmp_path)
+
+
+def test_a_bar_is_shown_when_asked(
+    jsonl: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    check(Corpus.read(jsonl, progress=True))
+    assert "reading" in capsys.readouterr().err
+    Corpus.read(jsonl)
+    assert capsys.readouterr().err == ""
