@@ -1,0 +1,97 @@
+"""`tagtopic rank` and `transform`: a model on documents."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tagtopic.cli import options
+from tagtopic.cli.help import examples
+from tagtopic.cli.inputs import Columns, load_model, read_corpus
+from tagtopic.cli.output import Answer, Column, check_output, show
+from tagtopic.cli.tables import percent, weights_answer
+
+SHOWN = 20  # documents in a table for a person; --json and --output have all
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command(
+        epilog=examples(
+            "tagtopic rank movies.tagtopic movies.jsonl --text storyline --tags director,stars,keywords",
+            "tagtopic rank movies.tagtopic movies.jsonl --text storyline --tags keywords --top 3 -o weights.csv",
+        )
+    )(rank)
+    app.command(
+        epilog=examples(
+            "tagtopic transform movies.tagtopic new.jsonl --text storyline --tags director -o topics.parquet",
+            "tagtopic transform movies.tagtopic - --text storyline --json < new.jsonl",
+        )
+    )(transform)
+
+
+def rank(
+    model: options.Model,
+    files: options.Inputs,
+    text: options.Text = None,
+    tags: options.Tags = None,
+    id_column: options.Id = None,
+    tag_separator: options.TagSeparator = None,
+    top: Annotated[
+        int | None, typer.Option("--top", "-n", min=1, help="At most so many tags of each document.")
+    ] = None,
+    skip_errors: options.SkipErrors = False,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Rank the tags of each document by how much they explain of its text."""
+    check_output(output)
+    fitted = load_model(model).set_params(n_jobs=jobs)
+    columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
+    corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
+    ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
+    answer = weights_answer(_title(len(corpus), "documents and their tags by weight"), ranked, top)
+    show(answer, as_json=as_json, output=output, quiet=quiet, at_most=SHOWN)
+
+
+def transform(
+    model: options.Model,
+    files: options.Inputs,
+    text: options.Text = None,
+    tags: options.Tags = None,
+    id_column: options.Id = None,
+    tag_separator: options.TagSeparator = None,
+    skip_errors: options.SkipErrors = False,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Infer the topic mix of each document."""
+    check_output(output)
+    fitted = load_model(model).set_params(n_jobs=jobs)
+    columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
+    corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
+    mixes = fitted.transform(corpus).tolist()
+    documents = list(zip(corpus.ids, mixes, strict=True))
+    answer = Answer(
+        title=_title(len(corpus), "documents and their largest topics"),
+        columns=[Column("document"), Column("topics", ratio=1)],
+        lines=[[name, _largest(mix)] for name, mix in documents],
+        value=[{"id": name, "topics": mix} for name, mix in documents],
+        rows=[{"id": name, **{f"topic_{k}": share for k, share in enumerate(mix)}} for name, mix in documents],
+    )
+    show(answer, as_json=as_json, output=output, quiet=quiet, at_most=SHOWN)
+
+
+def _title(n_documents: int, what: str) -> str:
+    shown = f"the first {SHOWN} of {n_documents:,}" if n_documents > SHOWN else str(n_documents)
+    return f"{shown} {what}"
+
+
+def _largest(mix: list[float]) -> str:
+    order = sorted(range(len(mix)), key=lambda topic: -mix[topic])[:5]
+    return ", ".join(f"{topic} {percent(mix[topic])}" for topic in order)

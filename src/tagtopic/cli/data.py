@@ -1,0 +1,41 @@
+"""`tagtopic describe`: what is in the files."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import typer
+
+from tagtopic.cli import options
+from tagtopic.cli.help import examples
+from tagtopic.cli.inputs import Columns, read_corpus
+from tagtopic.cli.output import print_json, print_text
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command(
+        epilog=examples(
+            "tagtopic describe movies.jsonl --text storyline --tags director,stars",
+            "tagtopic describe 'posts/*.parquet' --text body --tags tags --json",
+        )
+    )(describe)
+
+
+def describe(
+    files: options.Inputs,
+    text: options.Text = None,
+    tags: options.Tags = None,
+    id_column: options.Id = None,
+    tag_separator: options.TagSeparator = None,
+    skip_errors: options.SkipErrors = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Count the documents, words and tags of files, as `fit` would read them."""
+    columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
+    description = read_corpus(files, columns, quiet=quiet).describe()
+    if as_json:
+        print_json(asdict(description))
+    else:
+        print_text(str(description))

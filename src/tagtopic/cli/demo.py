@@ -1,0 +1,88 @@
+"""`tagtopic demo`: what the package does, on documentation that every installation has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tagtopic.cli import options
+from tagtopic.cli.help import examples
+from tagtopic.cli.output import print_table, remark, results
+from tagtopic.cli.tables import tags_answer, topics_answer, weights_answer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tagtopic.corpus import Corpus
+    from tagtopic.models import TWDA
+
+N_TOPICS = 40
+# Tags and objects that people who know Python will recognise; those that are not installed are passed over.
+WELL_KNOWN_TAGS = (
+    "parameter:random_state", "parameter:axis", "parameter:encoding", "parameter:timeout", "raises:KeyError",
+    "module:scipy.signal", "module:sklearn.cluster", "module:tkinter", "module:email", "package:numba",
+)  # fmt: skip
+WELL_KNOWN_OBJECTS = ("scipy.optimize.minimize", "sklearn.linear_model.LogisticRegression", "json.dumps")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command(
+        epilog=examples("tagtopic demo", "tagtopic demo --model python-docs.tagtopic --report python-docs.html")
+    )(demo)
+
+
+def demo(
+    model: Annotated[str, typer.Option("--model", help="Where to keep the model.")] = "python-docs.tagtopic",
+    report: Annotated[
+        str, typer.Option("--report", help="Where to keep what is shown: .html or .svg.")
+    ] = "report.html",
+    package: Annotated[
+        list[str] | None,
+        typer.Option("--package", help="Read only this package, python being the standard library (may be repeated)."),
+    ] = None,
+    topics: Annotated[int, typer.Option("--topics", "-k", min=1, help="How many topics.")] = N_TOPICS,
+    jobs: options.Jobs = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn from the documentation of the Python it runs on, and show what was found.
+
+    Documents are docstrings of the standard library and of installed scientific packages; tags are their package,
+    module, kind, parameters and exceptions. Nothing is downloaded.
+    """
+    from tagtopic import TWDA
+    from tagtopic.datasets import load_python_docs
+
+    remark("reading the documentation of this Python…", quiet=quiet)
+    corpus = load_python_docs(package or None)
+    remark("learning…", quiet=quiet)
+    fitted = TWDA(topics, random_state=0, n_jobs=jobs, progress=False if quiet else None).fit(corpus)
+    console = results(record=True)
+    _tell(console, fitted, corpus)
+    fitted.save(model)
+    Path(report).write_text(_page(console, Path(report).suffix.lower()), "utf-8")
+    remark(f"wrote {model} and {report}. Go on with: tagtopic tags {model} parameter:axis", quiet=quiet)
+
+
+def _page(console: Console, ending: str) -> str:
+    """What the console has shown as a page or a picture that needs nothing from elsewhere."""
+    if ending != ".svg":
+        return console.export_html()
+    return re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="tagtopic demo"), flags=re.DOTALL)
+
+
+def _tell(console: Console, model: TWDA, corpus: Corpus) -> None:
+    console.print(str(corpus.describe()), highlight=False, markup=False)
+    console.rule("What is it about? Topics, largest first")
+    print_table(topics_answer(model, n_words=10, n_tags=4), console=console)
+    known = [tag for tag in WELL_KNOWN_TAGS if tag in model.tag_names_] or model.most_used_tags(5)
+    console.rule("What is a tag about?")
+    print_table(tags_answer(model, known, n_words=6), console=console)
+    console.rule("Which tags matter in a document?")
+    ids = list(corpus.ids)
+    chosen = [ids.index(name) for name in WELL_KNOWN_OBJECTS if name in ids] or [0]
+    ranked = list(zip((ids[i] for i in chosen), model.rank_tags(corpus[chosen]), strict=True))
+    print_table(weights_answer("tags by weight, heaviest first", ranked), console=console)

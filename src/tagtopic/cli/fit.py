@@ -1,0 +1,167 @@
+"""`tagtopic fit`: from files to a model."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tagtopic.cli import options
+from tagtopic.cli.help import examples
+from tagtopic.cli.inputs import Columns, read_corpus
+from tagtopic.cli.output import print_json, print_text, remark, show
+from tagtopic.cli.tables import topics_answer
+
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+    from tagtopic.models.base import TagTopicModel
+
+INTERRUPTED = 130  # the shell's code for a program ended by Ctrl-C
+
+
+class Kind(StrEnum):
+    """The models of the family."""
+
+    TWDA = "twda"
+    TWTM = "twtm"
+    LDA = "lda"
+
+
+class Way(StrEnum):
+    """The ways of inference."""
+
+    MAP = "map"
+    MIXTURE = "mixture"
+    PAPER = "paper"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command(
+        epilog=examples(
+            "tagtopic fit movies.jsonl --text storyline --tags director,stars,keywords -k 50 -o movies.tagtopic",
+            "tagtopic fit posts.csv --text title,body --tags tags --tag-separator ';' --quiet",
+            "zcat log.jsonl.gz | tagtopic fit - --text message --model lda -k 20 -o log.tagtopic",
+        )
+    )(fit)
+
+
+def fit(
+    files: options.Inputs,
+    text: options.Text = None,
+    tags: options.Tags = None,
+    topics: Annotated[int, typer.Option("--topics", "-k", min=1, help="How many topics.")] = 50,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="MODEL", help="Where to write the model.", show_default="FILE.tagtopic, here"
+        ),
+    ] = None,
+    model: Annotated[Kind, typer.Option("--model", "-m", help="twda also learns from untagged documents.")] = Kind.TWDA,
+    inference: Annotated[Way, typer.Option("--inference", help="How tag weights are inferred.")] = Way.MAP,
+    max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="The most iterations.")] = 100,
+    tol: Annotated[float, typer.Option("--tol", min=0.0, help="Stop when the bound rises by less than this.")] = 1e-5,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Start of the random numbers.")] = 0,
+    id_column: options.Id = None,
+    tag_separator: options.TagSeparator = None,
+    min_documents: Annotated[
+        int | None, typer.Option("--min-word-documents", min=1, help="Leave out words in fewer documents.")
+    ] = None,
+    min_tag_documents: Annotated[
+        int, typer.Option("--min-tag-documents", min=1, help="Leave out tags on fewer documents.")
+    ] = 1,
+    max_words: Annotated[int | None, typer.Option("--max-words", min=1, help="Keep the commonest words only.")] = None,
+    stop_words: Annotated[
+        str | None, typer.Option("--stop-words", metavar="LANGUAGE", help="Language of the stop words, or none.")
+    ] = None,
+    skip_errors: options.SkipErrors = False,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn topics, and what each tag is about, from documents with text and tags.
+
+    Ctrl-C ends the training early and keeps the model so far.
+    """
+    target = Path(output or f"{_stem(files[0])}.tagtopic")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target}: there is no folder {target.parent}")
+    columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
+    rules = _rules(min_documents, min_tag_documents, max_words, stop_words)
+    corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
+    remark(f"read {corpus!r}", quiet=quiet)
+    estimator = _estimator(model)(
+        n_topics=topics,
+        inference=inference.value,
+        max_iter=max_iter,
+        tol=tol,
+        random_state=seed,
+        n_jobs=jobs,
+        progress=False if quiet else None,
+    )
+    started = time.perf_counter()
+    fitted = estimator.fit(corpus)
+    interrupted = not fitted.converged_ and fitted.n_iter_ < max_iter
+    fitted.save(target)
+    summary = _summary(fitted, corpus, target, seconds=time.perf_counter() - started, interrupted=interrupted)
+    if as_json:
+        print_json(summary)
+    elif not quiet:
+        show(topics_answer(fitted, n_words=8, n_tags=3))
+        print_text(_sentence(summary))
+    if interrupted:
+        remark(f"the model so far is in {target}")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _stem(file: str) -> str:
+    if file == "-":
+        return "stdin"
+    name = Path(file).name.replace("*", "").strip(".") or "model"
+    return name.split(".")[0]
+
+
+def _estimator(kind: Kind) -> Any:
+    import tagtopic
+
+    return getattr(tagtopic, kind.value.upper())
+
+
+def _rules(min_df: int | None, min_tag_documents: int, max_words: int | None, stop_words: str | None) -> dict[str, Any]:
+    """The text and tag rules that were asked for; the rest stay at the defaults of `Corpus.read`."""
+    rules: dict[str, Any] = {"min_documents": min_tag_documents}
+    if min_df is not None:
+        rules["min_df"] = min_df
+    if max_words is not None:
+        rules["max_words"] = max_words
+    if stop_words is not None:
+        rules["stop_words"] = None if stop_words == "none" else stop_words
+    return rules
+
+
+def _summary(
+    model: TagTopicModel, corpus: Corpus, target: Path, *, seconds: float, interrupted: bool
+) -> dict[str, Any]:
+    return {
+        "model": str(target),
+        "kind": type(model).__name__,
+        "topics": len(model.components_),
+        "documents": corpus.n_documents,
+        "words": corpus.n_words,
+        "tags": len(model.tag_names_),
+        "iterations": model.n_iter_,
+        "converged": bool(model.converged_),
+        "interrupted": interrupted,
+        "seconds": round(seconds, 3),
+    }
+
+
+def _sentence(summary: dict[str, Any]) -> str:
+    end = "converged" if summary["converged"] else "stopped"
+    return (
+        f"{summary['kind']} with {summary['topics']} topics {end} after {summary['iterations']} iterations, "
+        f"{summary['seconds']:.1f} s; wrote {summary['model']}"
+    )

@@ -1,0 +1,68 @@
+"""Files and standard input as corpora, and model files as models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tagtopic.cli.options import several
+
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+    from tagtopic.models.base import TagTopicModel
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns hold what."""
+
+    text: list[str] | None
+    tags: list[str] | None
+    id: str | None
+    tag_separator: str | None
+    on_error: str
+
+    @classmethod
+    def of(
+        cls, text: str | None, tags: str | None, id_column: str | None, tag_separator: str | None, *, skip_errors: bool
+    ) -> Columns:
+        """From the options as they were typed."""
+        on_error = "skip" if skip_errors else "raise"
+        return cls(several(text), several(tags), id_column, tag_separator, on_error)
+
+
+def load_model(path: str) -> TagTopicModel:
+    """A model of any kind from its file."""
+    from tagtopic.models.base import TagTopicModel
+
+    return TagTopicModel.load(path)
+
+
+def read_corpus(
+    files: Sequence[str],
+    columns: Columns,
+    *,
+    model: TagTopicModel | None = None,
+    jobs: int | None = None,
+    quiet: bool = False,
+    **rules: Any,
+) -> Corpus:
+    """Read files, or standard input for `-`, with the rules given or with those that a model was trained with."""
+    from tagtopic.corpus import Corpus
+
+    settings = dict(rules)
+    if columns.text:
+        settings["text"] = columns.text
+    if model is not None:
+        settings |= {"words": model.words_, "rules": model.rules_}
+    return Corpus.read(
+        files[0] if len(files) == 1 else list(files),
+        tags=columns.tags,
+        id=columns.id,
+        tag_separator=columns.tag_separator,
+        on_error=columns.on_error,
+        n_jobs=jobs,
+        progress=False if quiet else None,
+        **settings,
+    )

@@ -1,0 +1,83 @@
+"""`tagtopic topics`, `tags` and `info`: questions to a model that need no documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tagtopic.cli import options
+from tagtopic.cli.help import examples
+from tagtopic.cli.inputs import load_model
+from tagtopic.cli.output import check_output, show
+from tagtopic.cli.tables import figures_answer, tag_answer, tags_answer, topics_answer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command(
+        epilog=examples(
+            "tagtopic topics movies.tagtopic",
+            "tagtopic topics movies.tagtopic --topic 3 --words 30",
+            "tagtopic topics movies.tagtopic --json | jq '.[0].words'",
+        )
+    )(topics)
+    app.command(
+        epilog=examples(
+            "tagtopic tags movies.tagtopic --kind director",
+            "tagtopic tags movies.tagtopic 'director:Jane Campion'",
+            "tagtopic tags movies.tagtopic --top 1000 -o tags.csv",
+        )
+    )(tags)
+    app.command(epilog=examples("tagtopic info movies.tagtopic", "tagtopic info movies.tagtopic --json"))(info)
+
+
+def topics(
+    model: options.Model,
+    topic: Annotated[list[int] | None, typer.Option("--topic", help="Only this topic (may be repeated).")] = None,
+    words: Annotated[int, typer.Option("--words", "-n", min=1, help="How many words of each.")] = 10,
+    tags: Annotated[int, typer.Option("--tags", min=0, help="How many tags of each.")] = 5,
+    as_json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Show the topics of a model, largest first, with their words and tags."""
+    check_output(output)
+    answer = topics_answer(load_model(model), topics=topic or None, n_words=words, n_tags=tags)
+    show(answer, as_json=as_json, output=output, quiet=quiet)
+
+
+def tags(
+    model: options.Model,
+    tag: Annotated[str | None, typer.Argument(metavar="[TAG]", help="One tag, written whole.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="Only tags of this kind (before the colon).")] = None,
+    top: Annotated[int, typer.Option("--top", "-n", min=1, help="How many tags, or words and relatives of one.")] = 10,
+    as_json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Show what a tag is about: its topics, words and similar tags. Without a TAG, the most used tags."""
+    check_output(output)
+    fitted = load_model(model)
+    answer = tag_answer(fitted, tag, top) if tag else tags_answer(fitted, fitted.most_used_tags(top, kind=kind))
+    show(answer, as_json=as_json, output=output, quiet=quiet)
+
+
+def info(model: options.Model, as_json: options.Json = False) -> None:
+    """Say what a model file holds and how it was made."""
+    fitted = load_model(model)
+    figures = {
+        "file": model,
+        "bytes": Path(model).stat().st_size,
+        "kind": type(fitted).__name__,
+        "inference": fitted.inference,
+        "topics": len(fitted.components_),
+        "words": len(fitted.words_),
+        "tags": len(fitted.tag_names_),
+        "training_words": int(fitted.word_counts_.sum()),
+        "iterations": int(fitted.n_iter_),
+        "converged": bool(fitted.converged_),
+        "seed": fitted.random_state,
+    }
+    show(figures_answer(Path(model).name, figures), as_json=as_json)

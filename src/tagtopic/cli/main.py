@@ -1,0 +1,68 @@
+"""The application `tagtopic`: its commands, `--version`, and how errors reach a person."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+
+from tagtopic._version import __version__
+from tagtopic.cli import apply, data, demo, evaluate, fit, inspect
+from tagtopic.cli.help import examples
+from tagtopic.cli.output import errors
+
+app = typer.Typer(
+    name="tagtopic",
+    help="Topic models for documents that carry text and tags.",
+    epilog=examples(
+        "tagtopic demo", "tagtopic fit posts.jsonl --text body --tags author,labels -k 50 -o posts.tagtopic"
+    ),
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+for group in (demo, data, fit, inspect, apply, evaluate):
+    group.register(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tagtopic {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def run() -> None:
+    """Run the command line; a person's mistake is one red line and exit code 1 (2 when the command itself is wrong).
+
+    The variable TAGTOPIC_DEBUG brings tracebacks back.
+    """
+    warnings.showwarning = _show_warning
+    try:
+        app()
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        if os.environ.get("TAGTOPIC_DEBUG"):
+            raise
+        errors().print(f"error: {_sentence(error)}", style="red", highlight=False, markup=False)
+        sys.exit(1)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    errors().print(f"warning: {message}", style="yellow", highlight=False, markup=False)

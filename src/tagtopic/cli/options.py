@@ -1,0 +1,45 @@
+"""Options that several commands share, so that they read and mean the same everywhere."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tagtopic fit` wrote.")]
+Inputs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE…",
+        help="JSON Lines, CSV, TSV, Parquet or Arrow files (also .gz, .zst, .xz), globs, folders, a saved corpus, "
+        "or - for JSON Lines on standard input.",
+    ),
+]
+Text = Annotated[str | None, typer.Option("--text", metavar="COLUMN,…", help="Column(s) that hold the text.")]
+Tags = Annotated[
+    str | None, typer.Option("--tags", metavar="COLUMN,…", help="Column(s) that hold the tags: lists or strings.")
+]
+Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the documents.")]
+TagSeparator = Annotated[
+    str | None, typer.Option("--tag-separator", metavar="TEXT", help="What separates several tags in one string.")
+]
+SkipErrors = Annotated[bool, typer.Option("--skip-errors", help="Leave unreadable rows out instead of stopping.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write a .csv, .tsv, .jsonl, .json, .parquet or .arrow file; - is stdout.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results, warnings and errors.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Threads to use.", show_default="all cores")]
+
+
+def several(value: str | None) -> list[str] | None:
+    """Names given as one string with commas."""
+    if value is None:
+        return None
+    return [name.strip() for name in value.split(",") if name.strip()]

@@ -1,0 +1,43 @@
+"""The demonstration runs on any installation."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Command
+
+from tagtopic import TWDA
+
+
+def test_the_demo_tells_and_keeps_what_it_found(tagtopic: Command, tmp_path: Path) -> None:
+    model, report = tmp_path / "docs.tagtopic", tmp_path / "report.html"
+    outcome = tagtopic("demo", "--package", "numpy", "-k", 12, "--model", model, "--report", report)
+    assert outcome.code == 0
+    for found in ("12 topics", "polynomial", "parameter:axis", "What is a tag about?", "Which tags matter"):
+        assert found in outcome.out
+    assert "polynomial" in report.read_text("utf-8")
+    assert "http" not in report.read_text("utf-8")
+    assert "raises:ValueError" in TWDA.load(model).tag_names_
+
+
+def test_the_demo_draws_a_picture(tagtopic: Command, tmp_path: Path) -> None:
+    picture = tmp_path / "demo.svg"
+    outcome = tagtopic("demo", "--package", "joblib", "-k", 3, "--model", tmp_path / "m", "--report", picture, "-q")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert picture.read_text("utf-8").startswith("<svg")
+
+
+def test_a_package_that_is_not_there(tagtopic: Command, tmp_path: Path) -> None:
+    outcome = tagtopic("demo", "--package", "no_such_package", "--model", tmp_path / "m", "-q")
+    assert outcome.code == 1
+    assert "no_such_package: are they installed" in outcome.err
+
+
+@pytest.mark.slow
+def test_the_demo_as_it_is(tagtopic: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = tagtopic("demo")
+    assert outcome.code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"python-docs.tagtopic", "report.html"}
+    # most of what a person who knows Python expects; which of them depends on what is installed
+    expected = {"eigenvalues", "spline", "polynomial", "encoding", "cluster", "thread", "hypothesis", "regression"}
+    assert len(expected & set(outcome.out.replace(",", " ").split())) >= 5

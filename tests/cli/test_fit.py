@@ -1,0 +1,115 @@
+"""`tagtopic fit` ends in a model, or in one sentence that says why not."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.conftest import Command
+
+from tagtopic import LDA, TWDA, TWTM
+from tagtopic.models.em import ExpectationMaximisation
+
+READ = ("--text", "body", "--tags", "author,year")
+
+
+def test_a_fit_writes_a_model_and_says_what_it_found(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    target = tmp_path / "letters.tagtopic"
+    outcome = tagtopic("fit", documents, *READ, "-k", 3, "-o", target)
+    assert outcome.code == 0
+    assert "60 documents" in outcome.err
+    assert "3 topics" in outcome.out
+    assert "monster" in outcome.out
+    assert f"wrote {target}" in outcome.out
+    assert TWDA.load(target).n_topics == 3
+
+
+def test_the_command_line_and_python_make_the_same_model(
+    tagtopic: Command, documents: Path, model: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "again.tagtopic"
+    assert tagtopic("fit", documents, *READ, "-k", 3, "-o", target, "--quiet").code == 0
+    ours, theirs = TWDA.load(target), TWDA.load(model)
+    np.testing.assert_array_equal(ours.components_, theirs.components_)
+    np.testing.assert_array_equal(ours.tag_topics_, theirs.tag_topics_)
+
+
+def test_quiet_says_nothing_and_json_says_it_to_programs(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    quiet = tagtopic("fit", documents, *READ, "-k", 2, "-o", tmp_path / "m", "--quiet")
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
+    summary = tagtopic("fit", documents, *READ, "-k", 2, "-o", tmp_path / "m", "--quiet", "--json").json
+    assert isinstance(summary, dict)
+    assert (summary["kind"], summary["topics"], summary["documents"], summary["tags"]) == ("TWDA", 2, 60, 5)
+    assert summary["interrupted"] is False
+
+
+@pytest.mark.parametrize(("name", "kind"), [("lda", LDA), ("twtm", TWTM)])
+def test_every_model_of_the_family(
+    tagtopic: Command, documents: Path, tmp_path: Path, name: str, kind: type[LDA] | type[TWTM]
+) -> None:
+    outcome = tagtopic(
+        "fit", documents, *READ, "-k", 2, "--model", name, "-o", tmp_path / "m", "--inference", "mixture"
+    )
+    assert outcome.code == 0
+    assert kind.load(tmp_path / "m").inference == "mixture"
+
+
+def test_documents_from_standard_input(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    outcome = tagtopic("fit", "-", *READ, "-k", 2, "-o", tmp_path / "m", stdin=documents.read_text())
+    assert outcome.code == 0
+    assert len(TWDA.load(tmp_path / "m").tag_names_) == 5
+
+
+def test_a_model_gets_its_name_from_the_file(
+    tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert tagtopic("fit", documents, *READ, "-k", 2, "-q").code == 0
+    assert (tmp_path / "letters.tagtopic").is_file()
+
+
+def test_a_wrong_column_lists_those_that_exist(tagtopic: Command, documents: Path) -> None:
+    outcome = tagtopic("fit", documents, "--text", "bodey", "-q")
+    assert outcome.code == 1
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
+    for column in ("bodey", "body", "author", "year"):
+        assert repr(column) in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nowhere.jsonl", "--text", "body"], 1, "nowhere.jsonl"),
+        (["{documents}", "--text", "body", "-o", "no/such/folder/m"], 1, "there is no folder"),
+        (["{documents}", "--text", "body", "-k", "0"], 2, "-k"),
+        (["{documents}", "--model", "bert"], 2, "bert"),
+        ([], 2, "FILE"),
+    ],
+)
+def test_mistakes_are_one_clear_sentence(
+    tagtopic: Command, documents: Path, arguments: list[str], code: int, message: str
+) -> None:
+    outcome = tagtopic("fit", *(argument.format(documents=documents) for argument in arguments))
+    assert outcome.code == code
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.filterwarnings("default")
+def test_ctrl_c_keeps_the_model_so_far(
+    tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    iterate = ExpectationMaximisation.iterate
+
+    def interrupted(em: ExpectationMaximisation) -> None:
+        if len(em.history.bound) == 3:
+            raise KeyboardInterrupt
+        iterate(em)
+
+    monkeypatch.setattr(ExpectationMaximisation, "iterate", interrupted)
+    target = tmp_path / "m.tagtopic"
+    outcome = tagtopic("fit", documents, *READ, "-k", 2, "-o", target)
+    assert outcome.code == 130
+    assert "interrupted after 3 iterations" in outcome.err
+    assert f"the model so far is in {target}" in outcome.err
+    assert TWDA.load(target).n_iter_ == 3

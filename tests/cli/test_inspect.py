@@ -1,0 +1,96 @@
+"""Questions to a model on the command line."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from tests.cli.conftest import SUBJECTS, Command
+
+
+def test_topics_are_listed_with_their_words_and_tags(tagtopic: Command, model: Path) -> None:
+    outcome = tagtopic("topics", model)
+    assert outcome.code == 0
+    assert all(word in outcome.out for word in ("monster", "engine", "marriage", "author:Ada"))
+
+
+def test_topics_as_json(tagtopic: Command, model: Path) -> None:
+    topics: Any = tagtopic("topics", model, "--json", "--words", 4, "--tags", 1).json
+    assert len(topics) == 3
+    assert sum(topic["share"] for topic in topics) == pytest.approx(1)
+    assert [len(topic["words"]) for topic in topics] == [4, 4, 4]
+    assert {topic["tags"][0]["tag"] for topic in topics} == {"author:Ada", "author:Mary", "author:Jane"}
+    assert set(topics[0]["words"][0]) == {"word", "probability"}
+
+
+def test_one_topic(tagtopic: Command, model: Path) -> None:
+    topics: Any = tagtopic("topics", model, "--topic", 2, "--json").json
+    assert [topic["topic"] for topic in topics] == [2]
+    missing = tagtopic("topics", model, "--topic", 9)
+    assert missing.code == 1
+    assert "there is no topic 9" in missing.err
+
+
+def test_a_tag_has_topics_words_and_relatives(tagtopic: Command, model: Path) -> None:
+    tag: Any = tagtopic("tags", model, "author:Mary", "--json", "--top", 3).json
+    assert {word["word"] for word in tag["words"]} <= set(SUBJECTS["author:Mary"].split())
+    assert tag["topics"][0]["weight"] > 0.5
+    assert len(tag["similar"]) == 3
+    table = tagtopic("tags", model, "author:Mary")
+    assert table.out.startswith("author:Mary")
+    assert "like it" in table.out
+
+
+def test_tags_by_kind_and_unknown_tags(tagtopic: Command, model: Path) -> None:
+    assert len(tagtopic("tags", model, "--kind", "year", "--json").json) == 2  # type: ignore[arg-type]
+    unknown = tagtopic("tags", model, "author:Marie")
+    assert unknown.code == 1
+    assert "'author:Mary'" in unknown.err
+    assert "it has author, year" in tagtopic("tags", model, "--kind", "color").err
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet", "arrow"])
+def test_results_go_to_files_of_any_kind(tagtopic: Command, model: Path, tmp_path: Path, ending: str) -> None:
+    target = tmp_path / f"topics.{ending}"
+    outcome = tagtopic("topics", model, "-n", 2, "-o", target, "--quiet")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+    assert [file.name for file in tmp_path.iterdir()] == [target.name]
+    if ending in ("csv", "tsv"):
+        with target.open() as file:
+            rows = list(csv.DictReader(file, delimiter="," if ending == "csv" else "\t"))
+        assert len(rows) == 6
+        assert list(rows[0]) == ["topic", "share", "rank", "word", "probability"]
+    if ending == "jsonl":
+        assert len([json.loads(line) for line in target.read_text().splitlines()]) == 6
+    if ending == "json":
+        assert len(json.loads(target.read_text())) == 3
+    if ending == "parquet":
+        assert pq.read_table(target).num_rows == 6
+
+
+def test_rows_go_to_standard_output(tagtopic: Command, model: Path) -> None:
+    lines = tagtopic("topics", model, "-n", 2, "-o", "-").out.splitlines()
+    assert len(lines) == 6
+    assert set(json.loads(lines[0])) == {"topic", "share", "rank", "word", "probability"}
+
+
+def test_a_file_of_unknown_kind_is_refused_before_the_work(tagtopic: Command, tmp_path: Path) -> None:
+    outcome = tagtopic("topics", "no-model-needed", "-o", tmp_path / "topics.docx")
+    assert outcome.code == 1
+    assert ".parquet" in outcome.err
+
+
+def test_info(tagtopic: Command, model: Path) -> None:
+    info: Any = tagtopic("info", model, "--json").json
+    assert (info["kind"], info["topics"], info["tags"], info["training_words"]) == ("TWDA", 3, 5, 1200)
+    assert "TWDA" in tagtopic("info", model).out
+
+
+@pytest.mark.parametrize("command", ["topics", "tags", "info"])
+def test_a_file_that_is_no_model(tagtopic: Command, documents: Path, command: str) -> None:
+    outcome = tagtopic(command, documents)
+    assert outcome.code == 1
+    assert "is not a tagtopic model" in outcome.err
+    assert tagtopic(command, "nowhere.tagtopic").code == 1
