@@ -3,6 +3,8 @@
 import hashlib
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tagtopic.corpus.names import Names
 
 if TYPE_CHECKING:
