@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 from tagtopic import TWTM, Corpus
 
@@ -25,7 +26,7 @@ def our_iteration(corpus: Corpus, n_topics: int, n_jobs: int) -> float:
         n_topics, max_iter=11, tol=0, n_jobs=n_jobs, random_state=0, init="random",
         callbacks=[lambda _iteration, _bound, seconds: times.append(seconds)],
     ).fit(corpus)  # fmt: skip
-    return min(later - earlier for earlier, later in zip(times, times[1:], strict=False))
+    return min(later - earlier for earlier, later in pairwise(times))
 
 
 def scikit_learn_iteration(corpus: Corpus, n_topics: int, n_jobs: int) -> float:
@@ -45,17 +46,19 @@ def gensim_pass(corpus: Corpus, n_topics: int) -> float:
     logging.getLogger("gensim").setLevel(logging.ERROR)
     rows = corpus.counts
     bags = [
-        list(zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist(), strict=True))
-        for a, b in zip(rows.indptr, rows.indptr[1:], strict=False)
+        list(zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist(), strict=True)) for a, b in pairwise(rows.indptr)
     ]
     tags = corpus.tags
-    authors = {
-        d: [corpus.tag_names[j] for j in tags.indices[a:b]]
-        for d, (a, b) in enumerate(zip(tags.indptr, tags.indptr[1:], strict=False))
-    }
+    authors = {d: [corpus.tag_names[j] for j in tags.indices[a:b]] for d, (a, b) in enumerate(pairwise(tags.indptr))}
     start = time.perf_counter()
     AuthorTopicModel(
-        bags, n_topics, id2word=dict(enumerate(corpus.words)), doc2author=authors, passes=1, eval_every=0, random_state=0
+        bags,
+        n_topics,
+        id2word=dict(enumerate(corpus.words)),
+        doc2author=authors,
+        passes=1,
+        eval_every=0,
+        random_state=0,
     )
     return time.perf_counter() - start
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.engines.workers import Workers, cut_rows
-from tagtopic.inference.arrays import PAPER, WAYS, Float64s, Floats, Model
+from tagtopic.inference.arrays import PAPER, WAYS, Float64s, Floats, Model, State
 from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
 from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior
@@ -39,7 +39,9 @@ class Engine(Protocol):
 
 
 class Run(ABC):
-    """A corpus under inference. Each document's posterior is kept from one E-step to the next."""
+    """A corpus under inference. Each document's posterior, ``state``, is kept from one E-step to the next."""
+
+    state: State
 
     def __init__(self, inference: str, workers: Workers) -> None:
         self.way = WAYS[inference]

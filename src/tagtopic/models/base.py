@@ -18,6 +18,7 @@ from tagtopic.engines.base import Engine
 from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.parameters import Parameters
 from tagtopic.models import inputs, setup
+from tagtopic.models.checkpoint import Checkpoint
 from tagtopic.models.em import Callback, EMSettings, ExpectationMaximisation
 from tagtopic.models.posterior import DocumentPosteriors, infer, largest
 from tagtopic.models.priors import Prior, smoothed_shares
@@ -58,18 +59,24 @@ class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     random_state: Any
     callbacks: Sequence[Callback]
     progress: bool | None
+    checkpoint: str | PathLike[str] | None
+    checkpoint_every: int
 
     def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Engine | None = None) -> Self:
         """Learn from a Corpus, or from texts or a matrix of word counts (documents, words) with ``tags`` beside them.
 
         ``tags`` is a list of lists of names or a 0/1 matrix. ``y`` is ignored, as in scikit-learn's transformers.
-        Ctrl-C ends the fit early and the model stays as it then stood.
+        Ctrl-C ends the fit early and the model stays as it then stood. With a ``checkpoint`` of the same corpus and
+        settings, the fit goes on from there.
         """
         corpus = self._training_corpus(X, tags)
-        parameters, priors = setup.start_parameters(self, corpus)
+        checkpoint = self._checkpoint(corpus)
+        saved = checkpoint.load() if checkpoint else None
+        parameters, priors = (saved.parameters, saved.priors) if saved else setup.start_parameters(self, corpus)
         settings = EMSettings(self.max_iter, self.tol, self.sweeps, setup.learning_of(self, corpus.n_tags))
         with (engine or LocalEngine(self.n_jobs)).start(corpus, parameters, self.inference) as run:
-            em = ExpectationMaximisation(run, parameters, priors, settings)
+            em = saved.resume(run, settings) if saved else ExpectationMaximisation(run, parameters, priors, settings)
+            em.checkpoint = checkpoint.callback if checkpoint else None
             with watched(self.max_iter, self.progress) as bar:
                 em.run([*self.callbacks, *bar])
         self._keep(corpus, em)
@@ -153,6 +160,11 @@ class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _posteriors(self, X: Any, tags: Any) -> DocumentPosteriors:
         return infer(self.parameters_, self.inference, self.aligned(X, tags), self.n_jobs)
+
+    def _checkpoint(self, corpus: Corpus) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        return Checkpoint.of(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, self.get_params())
 
     def _training_corpus(self, X: Any, tags: Any) -> Corpus:
         corpus = self._as_corpus(X, tags, reset=True)

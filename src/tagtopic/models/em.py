@@ -70,18 +70,21 @@ class ExpectationMaximisation:
         self.priors = priors
         self.settings = settings
         self.history = History()
-        self._last_move = np.inf
+        self.last_move = np.inf
+        self.checkpoint: Callable[[ExpectationMaximisation], None] | None = None
         self.topic_sizes = np.ones(parameters.psi.shape[1])
         self._sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
 
     def run(self, callbacks: Sequence[Callback] = ()) -> None:
         """Iterate to convergence, to ``max_iter``, or until Ctrl-C: the model then stays as it stands."""
-        started = time.perf_counter()
+        started = time.perf_counter() - (self.history.seconds[-1] if self.history.seconds else 0.0)
         try:
-            while len(self.history.bound) < self.settings.max_iter and not self.history.converged:
+            while not self.finished:
                 self.iterate()
                 seconds = time.perf_counter() - started
                 self.history.seconds.append(seconds)
+                if self.checkpoint is not None:
+                    self.checkpoint(self)
                 for callback in callbacks:
                     callback(len(self.history.bound), self.history.bound[-1], seconds)
         except KeyboardInterrupt:
@@ -91,6 +94,11 @@ class ExpectationMaximisation:
                 UserWarning,
                 stacklevel=4,
             )
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to do."""
+        return self.history.converged or len(self.history.bound) >= self.settings.max_iter
 
     def iterate(self) -> None:
         """One E-step, one M-step, and the priors when they are due."""
@@ -105,7 +113,7 @@ class ExpectationMaximisation:
         if self.settings.learning.anything and self.settings.learning.schedule.due(iteration):
             before = self._learnt_priors()
             self._learn_priors(dirichlet=self.settings.learning.schedule.warm(iteration))
-            self._last_move = float(np.abs(np.log(self._learnt_priors() / before)).mean())
+            self.last_move = float(np.abs(np.log(self._learnt_priors() / before)).mean())
             self.history.prior_updates.append(iteration)
 
     def _settled(self) -> bool:
@@ -113,7 +121,7 @@ class ExpectationMaximisation:
         bound, updates = self.history.bound, self.history.prior_updates
         if len(bound) < 2 or (updates and updates[-1] == len(bound) - 1):
             return False
-        if self.settings.learning.anything and not (updates and self._last_move <= SETTLED_PRIORS):
+        if self.settings.learning.anything and not (updates and self.last_move <= SETTLED_PRIORS):
             return False
         return bound[-1] - bound[-2] <= self.settings.tol * abs(bound[-2])
 

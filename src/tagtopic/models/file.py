@@ -1,20 +1,16 @@
-"""The model file: one safetensors file, with names packed as bytes and everything else as JSON in its header.
-
-Nothing in it is ever executed. It is written under a temporary name and renamed, so a file is whole or not there.
-"""
+"""The model file: one file of arrays, with names packed as bytes and everything else as JSON in its header."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-from uuid import uuid4
 
 import numpy as np
 
 from tagtopic._version import __version__
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rules import TextRules
+from tagtopic.models.storage import StorageError, read_tensors, write_tensors
 
 if TYPE_CHECKING:
     from tagtopic.models.base import TagTopicModel
@@ -22,14 +18,14 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=TagTopicModel)
 
 FORMAT = 1
-KEY = "tagtopic"
+KIND = "tagtopic-model"
 
 ARRAYS = (
     "tag_topics_", "word_counts_", "topic_shares_", "tag_frequencies_", "tag_weight_prior_",
     "latent_topic_prior_", "tag_topic_prior_", "topic_word_prior_", "bound_",
 )  # fmt: skip
 NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "n_features_in_")
-NOT_SAVED = ("callbacks",)
+NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every")
 
 
 class ModelFileError(ValueError):
@@ -38,13 +34,11 @@ class ModelFileError(ValueError):
 
 def save_model(model: TagTopicModel, path: Path) -> None:
     """Write the model to ``path``."""
-    from safetensors.numpy import save_file
-
-    tensors = {name: np.ascontiguousarray(getattr(model, name)) for name in ARRAYS}
-    tensors["topic_words"] = np.ascontiguousarray(model.components_.T)
+    tensors = {name: getattr(model, name) for name in ARRAYS}
+    tensors["topic_words"] = model.components_.T
     for name, strings in (("words", model.words_), ("tag_names", model.tag_names_)):
         packed = Names.of(strings)
-        tensors[f"{name}.offsets"], tensors[f"{name}.bytes"] = packed.offsets.copy(), packed.data.copy()
+        tensors[f"{name}.offsets"], tensors[f"{name}.bytes"] = packed.offsets, packed.data
     header = {
         "format": FORMAT,
         "version": __version__,
@@ -55,13 +49,7 @@ def save_model(model: TagTopicModel, path: Path) -> None:
         "rules": None if model.rules_ is None else model.rules_.to_json(),
         "feature_names": hasattr(model, "feature_names_in_"),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        save_file(tensors, str(temporary), metadata={KEY: json.dumps(header)})
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_tensors(path, KIND, header, tensors)
 
 
 def load_model(path: Path, wanted: type[Model]) -> Model:
@@ -80,26 +68,12 @@ def load_model(path: Path, wanted: type[Model]) -> Model:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    from safetensors import SafetensorError, safe_open
-
     if not path.exists():
         raise FileNotFoundError(f"there is no model file {path}")
-    if path.is_dir():
-        raise ModelFileError(f"{path} is a folder, not a model file")
     try:
-        with safe_open(str(path), framework="numpy") as file:
-            metadata = file.metadata() or {}
-            header = json.loads(metadata[KEY])
-            if header["format"] > FORMAT:
-                raise ModelFileError(
-                    f"{path} was written by tagtopic {header['version']} in format {header['format']}; this is "
-                    f"tagtopic {__version__}, which reads up to format {FORMAT}: a newer tagtopic is needed"
-                )
-            return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except ModelFileError:
-        raise
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path} is not a tagtopic model, or it is damaged ({error})") from error
+        return read_tensors(path, KIND, FORMAT)
+    except StorageError as error:
+        raise ModelFileError(str(error)) from error
 
 
 def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 from tagtopic.models.base import TagTopicModel
@@ -48,6 +49,8 @@ class LDA(TagTopicModel):
         random_state: Any = None,
         callbacks: Sequence[Callback] = (),
         progress: bool | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: int = 10,
     ) -> None:
         self.n_topics = n_topics
         self.inference = inference
@@ -62,3 +65,5 @@ class LDA(TagTopicModel):
         self.random_state = random_state
         self.callbacks = callbacks
         self.progress = progress
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every

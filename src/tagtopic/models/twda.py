@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 from tagtopic.models.base import TagTopicModel
@@ -52,6 +53,9 @@ class TWDA(TagTopicModel):
         Functions called after each iteration with its number, the bound, and the seconds so far.
     progress:
         Draw a progress bar; None does if standard error is a terminal.
+    checkpoint, checkpoint_every:
+        A file where the fit writes down where it stands, every so many iterations. A fit of the same corpus with the
+        same settings that finds it there goes on from it, and ends with the same bits as if it had never stopped.
 
     Examples
     --------
@@ -85,6 +89,8 @@ class TWDA(TagTopicModel):
         random_state: Any = None,
         callbacks: Sequence[Callback] = (),
         progress: bool | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: int = 10,
     ) -> None:
         self.n_topics = n_topics
         self.inference = inference
@@ -103,3 +109,5 @@ class TWDA(TagTopicModel):
         self.random_state = random_state
         self.callbacks = callbacks
         self.progress = progress
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
