@@ -1,0 +1,95 @@
+"""The Spark context that an engine works in: the caller's, which is left as it was, or one of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tagtopic.engines.spark.requirements import require_pyspark, use_java
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+APPLICATION = "tagtopic"
+PATIENCE = 120.0
+"""Seconds to wait for the first executor."""
+
+SETTLED = 1.0
+"""Seconds without a new executor after which those there are count as all."""
+
+DEFAULTS = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.ui.enabled": "false",
+    # results are fetched in slices that we size ourselves
+    "spark.driver.maxResultSize": "0",
+}
+
+
+def open_context(master: str, config: Mapping[str, str]) -> SparkContext:
+    """A context of our own on ``master``; one that is open already is never taken over silently."""
+    require_pyspark()
+    use_java()
+    from pyspark import SparkConf, SparkContext
+
+    active = SparkContext._active_spark_context
+    if active is not None:
+        raise ValueError(
+            f"a Spark session is open already (master {active.master}) and a process can have one only: "
+            "give it as session=, or stop it first"
+        )
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = dict(DEFAULTS)
+    if "//127.0.0.1" in master:
+        # executors that listen on the loopback address may not reach the driver under the host's name
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    conf = SparkConf().setMaster(master).setAppName(APPLICATION)
+    return SparkContext(conf=conf.setAll(list((settings | dict(config)).items())))
+
+
+def context_of(session: Any) -> SparkContext:
+    """The context of a session that was given."""
+    require_pyspark()
+    from pyspark import SparkContext
+
+    if isinstance(session, SparkContext):
+        return session
+    try:
+        context = session.sparkContext
+    except Exception:
+        context = None
+    if not isinstance(context, SparkContext):
+        raise TypeError(
+            f"session is a {type(session).__name__} without a Spark context: expected a pyspark.sql.SparkSession "
+            "(not one of Spark Connect, which cannot run our code on executors) or a pyspark.SparkContext"
+        )
+    return context
+
+
+def executors_of(context: SparkContext) -> frozenset[str]:
+    """The addresses of the executors that are there (and of the driver, which stays)."""
+    return frozenset(str(context._jsc.sc().getExecutorMemoryStatus().keys().mkString(",")).split(","))
+
+
+def wait_for_executors(context: SparkContext) -> frozenset[str]:
+    """The executors, once there is one and no more come: what is placed too early all lands on the first."""
+    if str(context.master).startswith("local"):
+        return executors_of(context)
+    limit = time.monotonic() + PATIENCE
+    known: frozenset[str] = frozenset()
+    since = time.monotonic()
+    while time.monotonic() < limit:
+        found = executors_of(context)
+        if found != known:
+            known, since = found, time.monotonic()
+        elif len(known) > 1 and time.monotonic() - since > SETTLED:
+            return known
+        time.sleep(0.1)
+    if len(known) > 1:
+        return known
+    raise TimeoutError(
+        f"no executor came within {PATIENCE:.0f} s: the cluster at {context.master} has no free cores or memory for "
+        "this application (config= can ask for less: spark.executor.memory, spark.executor.cores)"
+    )
