@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagtopic import TWDA, TWTM, Corpus
+from tagtopic import TWTM, Corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.spark import cluster as cluster_module
@@ -64,18 +64,16 @@ def test_a_large_models_sums_come_by_ranges(
         np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize("latent", [False, True])
 def test_solution_one_has_the_bits_of_a_local_fit(
-    latent: bool, fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
+    fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
 ) -> None:
-    assert_same_bits(fit(spark_engine(), latent=latent), fit(local_engine, latent=latent))
+    assert_same_bits(fit(spark_engine(), latent=True), fit(local_engine, latent=True))
 
 
-@pytest.mark.parametrize("latent", [False, True])
 def test_the_gradient_update_equals_a_local_fit(
-    latent: bool, fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
+    fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
 ) -> None:
-    assert_close(fit(spark_engine(weight_update="gradient"), latent=latent), fit(local_engine, latent=latent), 1e-5)
+    assert_close(fit(spark_engine(weight_update="gradient"), latent=True), fit(local_engine, latent=True), 1e-5)
 
 
 def test_solution_three_equals_a_local_fit(
@@ -88,8 +86,8 @@ def test_solution_three_equals_a_local_fit(
 def test_solution_two_is_nearly_as_good(
     average: str, corpus: Corpus, fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
 ) -> None:
-    exact = perplexity(corpus, fit(local_engine))
-    averaged = perplexity(corpus, fit(spark_engine(weight_update="average", average=average)))
+    exact = perplexity(corpus, fit(local_engine, iterations=5))
+    averaged = perplexity(corpus, fit(spark_engine(weight_update="average", average=average), iterations=5))
     assert averaged != exact
     assert averaged == pytest.approx(exact, rel=0.01)
 
@@ -105,7 +103,7 @@ def perplexity(corpus: Corpus, parameters: Parameters) -> float:
 def test_an_estimator_comes_out_as_from_a_local_fit(
     corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any]
 ) -> None:
-    for model in (TWTM(n_topics=4, max_iter=3, random_state=0), TWDA(n_topics=4, max_iter=3, random_state=0)):
-        expected = model.fit(corpus, engine=local_engine).transform(corpus)
-        found = model.fit(corpus, engine=spark_engine()).transform(corpus)
-        np.testing.assert_array_equal(found, expected)
+    model = TWTM(n_topics=4, max_iter=2, init="random", random_state=0)
+    expected = model.fit(corpus, engine=local_engine).transform(corpus)
+    found = model.fit(corpus, engine=spark_engine()).transform(corpus)
+    np.testing.assert_array_equal(found, expected)

@@ -35,7 +35,13 @@ BRING_BYTES = 1 << 27
 
 
 class SparkRun(LocalRun):
-    """A local run whose E-step is made on executors."""
+    """A local run whose E-step is made on executors.
+
+    ``step`` is the number of the last step that was finished: ``state`` is as of then.
+    """
+
+    step = 0
+    _newest = 0
 
     def __init__(
         self,
@@ -54,12 +60,21 @@ class SparkRun(LocalRun):
         self.inference = inference
         self.weight_update = weight_update
         self.bring_bytes = bring_bytes
-        self.step = 0
-        self._newest = 0
         self._sizes: dict[int, tuple[int, int]] = {}
         self._on_close = on_close
         prepare = CompileKernels(inference, state.xi.dtype.name, blocks[0].documents.counts.dtype.name)
         self.cluster = Cluster(context, len(blocks), parcel=self._parcel, prepare=prepare, partitions=partitions)
+
+    @property
+    def state(self) -> State:
+        """Where each document's inference stands. After the first step it is replaced, never written into."""
+        return self._state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._state = state
+        self._newest += 1
+        self.step = self._newest  # what executors have is of another step now
 
     def close(self) -> None:
         """Let go of threads, of what stands on executors, and of the context if it is ours."""
