@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagtopic.engines.spark.scratch import Parcel
-from tagtopic.engines.spark.session import executors_of, wait_for_executors
+from tagtopic.engines.spark.session import check_executors, executors_of, wait_for_executors
 from tagtopic.engines.spark.wrapping import Adding, Addition, Cutting, Receiving, Removing, Reporting, Slot, Task
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Cluster:
         cuts = np.linspace(0, n_blocks, n_slots + 1).astype(int).tolist()
         self.slots = [Slot(index, tuple(range(first, last))) for index, (first, last) in enumerate(pairwise(cuts))]
         self._executors = wait_for_executors(context)
+        check_executors(context)
         self._place()
 
     def close(self) -> None:

@@ -85,7 +85,7 @@ class SolveBin:
         """Solve; the latent tag's prior is taken as given."""
         found = merged(parts)
         problem = self.problem.value
-        pi = problem.solve(found, tolerance=1e-9)
+        pi = problem.solve(found)
         evidence = found.evidence
         sums = np.zeros(4)
         if self.latent and len(evidence.starts) > 1:

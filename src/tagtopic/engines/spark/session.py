@@ -8,12 +8,16 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tagtopic._version import __version__
 from tagtopic.engines.spark.requirements import require_pyspark, use_java
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
 APPLICATION = "tagtopic"
+PROBES = 8
+"""Tasks that look at the executors' Python; a few, so that more than one executor is seen."""
+
 PATIENCE = 120.0
 """Seconds to wait for the first executor."""
 
@@ -25,6 +29,8 @@ DEFAULTS = {
     "spark.ui.enabled": "false",
     # results are fetched in slices that we size ourselves
     "spark.driver.maxResultSize": "0",
+    # a task anywhere but where its blocks are can only say that it misses them
+    "spark.locality.wait": "30s",
 }
 
 
@@ -93,3 +99,23 @@ def wait_for_executors(context: SparkContext) -> frozenset[str]:
         f"no executor came within {PATIENCE:.0f} s: the cluster at {context.master} has no free cores or memory for "
         "this application (config= can ask for less: spark.executor.memory, spark.executor.cores)"
     )
+
+
+def check_executors(context: SparkContext) -> None:
+    """Raise unless the executors' Python has this tagtopic."""
+
+    def version(_: Any) -> list[str]:  # travels as it is: it must run where there is no tagtopic
+        try:
+            from tagtopic._version import __version__ as installed
+        except ImportError:
+            import sys
+
+            return [f"none for {sys.executable}"]
+        return [str(installed)]
+
+    found = set(context.parallelize(range(PROBES), PROBES).mapPartitions(version).collect())
+    if found != {__version__}:
+        raise ValueError(
+            f"executors have other versions of tagtopic ({', '.join(sorted(found))}) than the driver ({__version__}): "
+            "install the same one for the Python that they use (PYSPARK_PYTHON)"
+        )

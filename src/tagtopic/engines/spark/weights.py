@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,7 @@ from tagtopic.engines.spark.scratch import Scratch
 from tagtopic.engines.spark.wrapping import Slot
 from tagtopic.inference.arrays import Float64s, Int32s
 from tagtopic.inference.parameters import Parameters
-from tagtopic.inference.weight_prior import (
-    TOLERANCE,
-    HyperPrior,
-    WeightEvidence,
-    solve_weight_prior,
-    sum_prior_digammas,
-    update_weight_prior,
-)
+from tagtopic.inference.weight_prior import HyperPrior, WeightEvidence, fixed_point_pass, update_weight_prior
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -67,7 +60,7 @@ def without_evidence(pi: Float64s, hyper: HyperPrior, learnt: Learnt) -> Float64
     """Pi where no document says anything: the hyper-prior's centre, or where it stood."""
     none = np.zeros(len(pi))
     nothing = WeightEvidence(np.zeros(1, np.int64), np.empty(0, np.int32), none, none)
-    return update_weight_prior(pi, nothing, hyper, learnt=learnt, passes=1)
+    return fixed_point_pass(pi, nothing, hyper, learnt)
 
 
 @dataclass(frozen=True)
@@ -78,11 +71,11 @@ class Problem:
     hyper: HyperPrior
     learnt: Learnt
 
-    def solve(self, found: NamedEvidence, tolerance: float = TOLERANCE) -> Float64s:
+    def solve(self, found: NamedEvidence) -> Float64s:
         """Pi of the tags that the evidence names, from that evidence alone."""
         names = found.names
         hyper, learnt = self.hyper.of(names, len(self.pi)), self.learnt[names]
-        return update_weight_prior(self.pi[names], found.evidence, hyper, learnt=learnt, tolerance=tolerance)
+        return update_weight_prior(self.pi[names], found.evidence, hyper, learnt=learnt)
 
 
 @dataclass(frozen=True)
@@ -144,45 +137,92 @@ def weighted_mean(base: Float64s, found: list[tuple[Int32s, Float64s, Float64s]]
     return pi
 
 
-@dataclass(frozen=True)
-class PriorDigammas:
-    """Yields (tags, sums) of each block: by tag, the sum over its documents of Psi(sum pi_d).
+class PriorSums(NamedTuple):
+    """A block's sums over documents at a pi, by the tags that occur in it; see ``Evidence``."""
 
-    ``begin`` asks for what does not change from pass to pass too: the log weights and the numbers of documents.
-    """
+    names: Int32s
+    digammas: Float64s
+    log_gammas: float
+
+
+class FixedSums(NamedTuple):
+    """A block's sums over documents that do not depend on pi."""
+
+    names: Int32s
+    log_weights: Float64s
+    documents: Float64s
+
+
+@dataclass(frozen=True)
+class SumAtPrior:
+    """Yields the sums of each block at a pi."""
 
     pi: Broadcast[Float64s]
     whose: Whose
-    begin: bool
 
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[Int32s, Any]]:
+    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[PriorSums]:
         """Sum up each block."""
         scratch.require(slot.numbers, self.whose.step)
         for number in slot.numbers:
             names, evidence = self.whose.of_block(number, scratch)
-            sums = sum_prior_digammas(evidence.starts, evidence.tags, self.pi.value[names])
-            yield names, np.array([sums, evidence.log_weights, evidence.documents] if self.begin else [sums])
+            pi = self.pi.value[names]
+            yield PriorSums(names, evidence.prior_digammas(pi), evidence.prior_log_gammas(pi))
+
+
+@dataclass(frozen=True)
+class SumFixed:
+    """Yields the sums of each block that do not depend on pi."""
+
+    whose: Whose
+
+    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[FixedSums]:
+        """Sum up each block."""
+        scratch.require(slot.numbers, self.whose.step)
+        for number in slot.numbers:
+            names, evidence = self.whose.of_block(number, scratch)
+            yield FixedSums(names, evidence.log_weights, evidence.documents)
+
+
+class RemoteEvidence:
+    """The evidence of documents on executors. One job answers all that is asked at one pi."""
+
+    def __init__(self, run: SparkRun, whose: Whose) -> None:
+        self.run = run
+        self.whose = whose
+        self.log_weights, self.documents = np.zeros((2, whose.size))
+        for part in run.cluster.run(SumFixed(whose), run.step):
+            self.log_weights[part.names] += part.log_weights
+            self.documents[part.names] += part.documents
+        self._known: list[tuple[Float64s, Float64s, float]] = []
+
+    def prior_digammas(self, pi: Float64s) -> Float64s:
+        """By tag, the sum over its documents of Psi(sum pi_d)."""
+        return self._at(pi)[0]
+
+    def prior_log_gammas(self, pi: Float64s) -> float:
+        """The sum over documents of lgamma(sum pi_d)."""
+        return self._at(pi)[1]
+
+    def _at(self, pi: Float64s) -> tuple[Float64s, float]:
+        for known, digammas, log_gammas in self._known:
+            if known is pi:
+                return digammas, log_gammas
+        shared = self.run.cluster.context.broadcast(pi)
+        try:
+            parts = self.run.cluster.run(SumAtPrior(shared, self.whose), self.run.step)
+        finally:
+            shared.destroy()
+        digammas, log_gammas = np.zeros(len(pi)), 0.0
+        for part in parts:
+            digammas[part.names] += part.digammas
+            log_gammas += part.log_gammas
+        # the solver comes back to no more than its last few
+        self._known = [*self._known[-4:], (pi, digammas, log_gammas)]
+        return digammas, log_gammas
 
 
 def gradient_update(run: SparkRun, parameters: Parameters, hyper: HyperPrior, learnt: Learnt) -> Float64s:
-    """Ours: the fixed point's sums are sums over documents, so each pass needs one number a tag and moves nothing."""
+    """Ours: what the fixed point asks of documents are sums, so each pass brings one number a tag and moves nothing."""
     pi = parameters.all_pi
-    whose = Whose(run.step, parameters.latent, len(pi))
-
-    def sums_at(at: Float64s, *, begin: bool) -> Float64s:
-        shared = run.cluster.context.broadcast(at)
-        try:
-            found = run.cluster.run(PriorDigammas(shared, whose, begin), run.step)
-        finally:
-            shared.destroy()
-        totals = np.zeros((3 if begin else 1, len(at)))
-        for names, sums in found:
-            totals[:, names] += sums
-        return totals
-
-    first, log_weights, documents = sums_at(pi, begin=True)
-
-    def prior_digammas(at: Float64s) -> Float64s:
-        return first if at is pi else np.asarray(sums_at(at, begin=False)[0])
-
-    return solve_weight_prior(pi, prior_digammas, log_weights, documents, hyper, learnt=learnt)
+    evidence = RemoteEvidence(run, Whose(run.step, parameters.latent, len(pi)))
+    return update_weight_prior(pi, evidence, hyper, learnt=learnt)
