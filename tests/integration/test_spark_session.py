@@ -48,7 +48,11 @@ def test_a_second_context_is_refused(cluster: SparkCluster, context: Any, corpus
 
 
 def test_nothing_piles_up_on_disk(cluster: SparkCluster, context: Any, fit: Any, spark_engine: Any) -> None:
+    def broadcasts() -> int:  # of executors that were killed by other tests, too
+        return sum(1 for _ in (cluster.folder / "local").rglob("broadcast_*python*"))
+
     files: list[int] = []
+    before = broadcasts()
 
     def count(iteration: int, run: Any) -> None:
         folders = (cluster.folder / "local").rglob(f"tagtopic-{run.cluster.run_id}")
@@ -57,6 +61,6 @@ def test_nothing_piles_up_on_disk(cluster: SparkCluster, context: Any, fit: Any,
     fit(spark_engine(), iterations=5, before_step=count)
     assert files[2] == files[3] == files[4] > 0
     limit = time.monotonic() + 30  # Spark removes broadcasts in its own time
-    while list((cluster.folder / "local").rglob("broadcast_*python*")) and time.monotonic() < limit:
+    while broadcasts() > before and time.monotonic() < limit:
         time.sleep(0.05)
-    assert time.monotonic() < limit
+    assert broadcasts() <= before

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 APPLICATION = "tagtopic"
-PROBES = 8
+PROBES = 4
 """Tasks that look at the executors' Python; a few, so that more than one executor is seen."""
 
 PATIENCE = 120.0
@@ -32,6 +32,8 @@ DEFAULTS = {
     # a task anywhere but where its blocks are can only say that it misses them
     "spark.locality.wait": "30s",
 }
+
+_checked: set[str] = set()
 
 
 def open_context(master: str, config: Mapping[str, str]) -> SparkContext:
@@ -102,7 +104,9 @@ def wait_for_executors(context: SparkContext) -> frozenset[str]:
 
 
 def check_executors(context: SparkContext) -> None:
-    """Raise unless the executors' Python has this tagtopic."""
+    """Raise unless the executors' Python has this tagtopic; a context is looked at once."""
+    if context.applicationId in _checked:
+        return
 
     def version(_: Any) -> list[str]:  # travels as it is: it must run where there is no tagtopic
         try:
@@ -119,3 +123,4 @@ def check_executors(context: SparkContext) -> None:
             f"executors have other versions of tagtopic ({', '.join(sorted(found))}) than the driver ({__version__}): "
             "install the same one for the Python that they use (PYSPARK_PYTHON)"
         )
+    _checked.add(context.applicationId)
