@@ -55,7 +55,13 @@ def gensim_pass(corpus: Corpus, n_topics: int) -> float:
     }
     start = time.perf_counter()
     AuthorTopicModel(
-        bags, n_topics, id2word=dict(enumerate(corpus.words)), doc2author=authors, passes=1, eval_every=0, random_state=0
+        bags,
+        n_topics,
+        id2word=dict(enumerate(corpus.words)),
+        doc2author=authors,
+        passes=1,
+        eval_every=0,
+        random_state=0,
     )
     return time.perf_counter() - start
 

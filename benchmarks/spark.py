@@ -103,7 +103,12 @@ def engines(workers: int, arguments: argparse.Namespace) -> Iterator[Any]:
     with SparkCluster(workers=workers, memory=arguments.memory) as cluster:
         context = open_context(cluster.master, config)
         try:
-            yield lambda update: SparkEngine(context, weight_update=update, block_entries=arguments.block_entries)
+            yield lambda update: SparkEngine(
+                context,
+                weight_update=update,
+                block_entries=arguments.block_entries,
+                bring_bytes=arguments.bring_bytes,
+            )
         finally:
             context.stop()
 
@@ -115,17 +120,24 @@ def watch(corpus: Corpus, arguments: argparse.Namespace) -> None:
     parameters, priors = start(corpus, n_topics, arguments.twda)
     with (
         SparkCluster(workers=2, memory=arguments.memory) as cluster,
-        SparkEngine(master=cluster.master, config=config, block_entries=arguments.block_entries) as engine,
+        SparkEngine(
+            master=cluster.master,
+            config=config | {"spark.local.dir": str(cluster.folder / "driver")},
+            block_entries=arguments.block_entries,
+            bring_bytes=arguments.bring_bytes,
+        ) as engine,
         engine.start(corpus, parameters, "map") as run,
     ):
-        print(f"{'iteration':>9} {'driver MB':>9} {'executors MB':>12} {'pythons MB':>10} {'disk MB':>8}")
+        java = run.cluster.context._gateway.proc.pid
+        print("iteration  driver MB  its Java MB  executors MB  their Pythons MB  all disk MB")
         for number, _ in enumerate(iterations(run, parameters, priors, arguments.watch), 1):
             executors, pythons = (
                 sum(resident(pid) for worker in cluster.workers for pid in cluster.processes_of(worker, name))
                 for name in ("CoarseGrainedExecutorBackend", "pyspark.daemon")
             )
             print(
-                f"{number:9} {resident('self'):9.0f} {executors:12.0f} {pythons:10.0f} {disk(cluster.folder):8.1f}",
+                f"{number:9} {resident('self'):10.0f} {resident(java):12.0f} {executors:13.0f} {pythons:17.0f} "
+                f"{disk(cluster.folder):12.1f}",
                 flush=True,
             )
     print(f"peak of the driver's Python: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
@@ -156,6 +168,7 @@ def main() -> None:
     parser.add_argument("--updates", nargs="+", choices=WEIGHT_UPDATES, default=list(WEIGHT_UPDATES))
     parser.add_argument("--iterations", type=int, default=5)
     parser.add_argument("--block-entries", type=int, default=1 << 19)
+    parser.add_argument("--bring-bytes", type=int, default=1 << 27, help="0 lets sums be added on executors")
     parser.add_argument("--memory", default="1g", help="of each worker")
     parser.add_argument("--twda", action="store_true", help="TWDA instead of TWTM")
     parser.add_argument("--watch", type=int, metavar="ITERATIONS", help="watch memory and disk instead")

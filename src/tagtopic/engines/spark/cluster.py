@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -62,9 +63,9 @@ class Cluster:
 
     def close(self) -> None:
         """Remove the files from the executors that have them, and the RDD."""
-        try:
+        # if the cluster is gone there is nothing to remove: scratch goes with the executors
+        with suppress(Exception):
             self._job(Removing(self.run_id), self._all())
-        finally:
             self.rdd.unpersist()
 
     def run(self, task: Task, step: int, slots: Iterable[int] | None = None) -> list[Any]:

@@ -5,11 +5,10 @@ They are cached beside the package where its folder can be written to, else in t
 
 from __future__ import annotations
 
-import fcntl
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ class CompileKernels:
         if self in _ready:
             return
         with (scratch_root() / "tagtopic-kernels.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            take_alone(lock)
             self._try_out()
         _ready.add(self)
 
@@ -59,3 +58,12 @@ class CompileKernels:
 
     def _full(self, *shape: int) -> Any:
         return np.full(shape, 0.5, self.dtype)
+
+
+def take_alone(lock: IO[str]) -> None:
+    """Wait until no other process has this file; it is let go when the file is closed."""
+    try:
+        import fcntl
+    except ImportError:  # not on this system: processes compile side by side, and the last one's cache stays
+        return
+    fcntl.flock(lock, fcntl.LOCK_EX)
