@@ -113,3 +113,10 @@ def test_ctrl_c_keeps_the_model_so_far(
     assert "interrupted after 3 iterations" in outcome.err
     assert f"the model so far is in {target}" in outcome.err
     assert TWDA.load(target).n_iter_ == 3
+
+
+def test_spark_needs_to_be_told_where_the_cluster_is(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    outcome = tagtopic("fit", documents, *READ, "-k", 2, "-o", tmp_path / "m", "--engine", "spark")
+    assert (outcome.code, "--master" in outcome.err) == (1, True)
+    outcome = tagtopic("fit", documents, *READ, "-k", 2, "-o", tmp_path / "m", "--master", "spark://host:7077")
+    assert (outcome.code, "--engine spark" in outcome.err) == (1, True)

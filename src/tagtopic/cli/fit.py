@@ -38,6 +38,22 @@ class Way(StrEnum):
     PAPER = "paper"
 
 
+class Where(StrEnum):
+    """The engines."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+class WeightUpdate(StrEnum):
+    """How the prior of the tag weights is learnt on Spark."""
+
+    DRIVER = "driver"
+    AVERAGE = "average"
+    COMPONENTS = "components"
+    GRADIENT = "gradient"
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this group."""
     app.command(
@@ -45,6 +61,7 @@ def register(app: typer.Typer) -> None:
             "tagtopic fit movies.jsonl --text storyline --tags director,stars,keywords -k 50 -o movies.tagtopic",
             "tagtopic fit posts.csv --text title,body --tags tags --tag-separator ';' --quiet",
             "zcat log.jsonl.gz | tagtopic fit - --text message --model lda -k 20 -o log.tagtopic",
+            "tagtopic fit 'posts/*.parquet' --text body --tags labels --engine spark --master spark://host:7077",
         )
     )(fit)
 
@@ -78,6 +95,14 @@ def fit(
         str | None, typer.Option("--stop-words", metavar="LANGUAGE", help="Language of the stop words, or none.")
     ] = None,
     skip_errors: options.SkipErrors = False,
+    engine: Annotated[Where, typer.Option("--engine", help="Where to train: spark is a cluster.")] = Where.LOCAL,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="The Spark cluster: spark://host:7077, yarn, local[4]."),
+    ] = None,
+    weight_update: Annotated[
+        WeightUpdate, typer.Option("--weight-update", help="How Spark learns the prior of the tag weights.")
+    ] = WeightUpdate.DRIVER,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -89,6 +114,7 @@ def fit(
     target = Path(output or f"{_stem(files[0])}.tagtopic")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: there is no folder {target.parent}")
+    runner = _engine(engine, master, weight_update, jobs)
     columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
     rules = _rules(min_documents, min_tag_documents, max_words, stop_words)
     corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
@@ -103,7 +129,7 @@ def fit(
         progress=False if quiet else None,
     )
     started = time.perf_counter()
-    fitted = estimator.fit(corpus)
+    fitted = estimator.fit(corpus, engine=runner)
     interrupted = not fitted.converged_ and fitted.n_iter_ < max_iter
     fitted.save(target)
     summary = _summary(fitted, corpus, target, seconds=time.perf_counter() - started, interrupted=interrupted)
@@ -128,6 +154,21 @@ def _estimator(kind: Kind) -> Any:
     import tagtopic
 
     return getattr(tagtopic, kind.value.upper())
+
+
+def _engine(engine: Where, master: str | None, weight_update: WeightUpdate, jobs: int | None) -> Any:
+    """The engine that was asked for; None is this machine."""
+    if engine is Where.LOCAL:
+        if master is not None:
+            raise ValueError(f"--master {master} is for --engine spark")
+        return None
+    if master is None:
+        raise ValueError(
+            "--engine spark needs --master, the address of the cluster (spark://host:7077, yarn, local[4])"
+        )
+    from tagtopic.engines import SparkEngine
+
+    return SparkEngine(master=master, weight_update=weight_update.value, n_jobs=jobs)
 
 
 def _rules(min_df: int | None, min_tag_documents: int, max_words: int | None, stop_words: str | None) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic.engines.base import CHUNK_ROWS, Run, Statistics, as_model
+from tagtopic.engines.base import Run, Statistics, as_model
 from tagtopic.engines.blocks import BLOCK_ENTRIES, Block, blocks_of
-from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
+from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.inference.accumulate import add_scaled_rows
 from tagtopic.inference.arrays import PAPER, Evaluation, Float64s, Model, State
 from tagtopic.inference.e_step import infer_documents
@@ -33,20 +33,17 @@ class LocalEngine:
 
     def start(self, corpus: Corpus, parameters: Parameters, inference: str) -> LocalRun:
         """Make ready to fit or to infer on this corpus; use as a context manager."""
-        return LocalRun(corpus, parameters, inference, Workers(self.n_jobs), self.block_entries)
+        blocks = list(blocks_of(corpus, self.block_entries))
+        return LocalRun(inference, Workers(self.n_jobs), blocks, start_state(corpus, parameters))
 
 
 class LocalRun(Run):
     """A corpus under inference: its blocks, and where each document's posterior stands."""
 
-    def __init__(
-        self, corpus: Corpus, parameters: Parameters, inference: str, workers: Workers, block_entries: int
-    ) -> None:
+    def __init__(self, inference: str, workers: Workers, blocks: list[Block], state: State) -> None:
         super().__init__(inference, workers)
-        self.n_documents = corpus.n_documents
-        self.blocks = list(blocks_of(corpus, block_entries))
-        self.untagged = np.flatnonzero(np.diff(corpus.tags.indptr) == 0)
-        self.state = start_state(corpus, parameters)
+        self.blocks = blocks
+        self.state = state
 
     def expect(self, parameters: Parameters, sums: Statistics, *, sweeps: int, tolerance: float = 0.0) -> Statistics:
         """The E-step: fill ``sums`` (its arrays are overwritten)."""
@@ -105,8 +102,7 @@ class LocalRun(Run):
 
     def log_latent(self) -> tuple[Float64s, int]:
         """The sum over documents of E[log lambda], and their number: what mu is made from."""
-        chunks = cut_rows(len(self.state.rho), CHUNK_ROWS)
-        parts = self.workers.map(lambda rows: sum_log_latent(self.state.rho, *rows), chunks)
+        parts = self.workers.map(lambda block: sum_log_latent(self.state.rho, block.first, block.last), self.blocks)
         return np.sum(parts, axis=0), len(self.state.rho)
 
 

@@ -68,7 +68,8 @@ def add_scaled_rows(
 ) -> None:
     """For columns number first:last, ``sums[c] += factors[c] * sum_p values[p] vectors[rows[p]]``.
 
-    ``values`` are in the index's own order. ``factors`` may have no rows: then they count as 1.
+    ``values`` are in the index's own order. ``factors`` may have no rows: then they count as 1. What is added is first
+    rounded to the type of ``sums``, so that a block's part has the same bits when it is made elsewhere and added later.
     """
     n_topics = vectors.shape[1]
     run = np.empty(n_topics, vectors.dtype)
@@ -97,7 +98,7 @@ def add_scaled_rows(
         column = index.columns[i]
         if scaled:
             for k in range(n_topics):
-                sums[column, k] += factors[column, k] * total[k]
+                sums[column, k] += sums.dtype.type(factors[column, k] * total[k])
         else:
             for k in range(n_topics):
-                sums[column, k] += total[k]
+                sums[column, k] += sums.dtype.type(total[k])

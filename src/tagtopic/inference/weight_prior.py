@@ -15,6 +15,7 @@ document whose tags occur nowhere else gives pi <- pi + n at every iteration.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,31 @@ class HyperPrior:
     strength: float | Float64s = 5.0
     centre: float | Float64s = 1.0
 
+    def of(self, tags: Int32s, n_tags: int) -> HyperPrior:
+        """The hyper-prior of some of ``n_tags`` tags."""
+        strength, centre = (np.broadcast_to(value, (n_tags,))[tags] for value in (self.strength, self.centre))
+        return HyperPrior(strength, centre)
+
+
+class Evidence(Protocol):
+    """What documents say of pi, wherever they are: by tag the sum of E[log eps] and the number of documents, and two
+    sums over documents that depend on pi.
+    """
+
+    @property
+    def log_weights(self) -> Float64s:
+        """By tag, the sum over documents of E[log eps]."""
+
+    @property
+    def documents(self) -> Float64s:
+        """By tag, the number of documents."""
+
+    def prior_digammas(self, pi: Float64s) -> Float64s:
+        """By tag, the sum over its documents of Psi(sum pi_d)."""
+
+    def prior_log_gammas(self, pi: Float64s) -> float:
+        """The sum over documents of lgamma(sum pi_d)."""
+
 
 @dataclass(frozen=True)
 class WeightEvidence:
@@ -54,6 +80,16 @@ class WeightEvidence:
     tags: Int32s
     log_weights: Float64s
     documents: Float64s
+
+    def prior_digammas(self, pi: Float64s) -> Float64s:
+        """By tag, the sum over its documents of Psi(sum pi_d)."""
+        return sum_prior_digammas(self.starts, self.tags, pi)
+
+    def prior_log_gammas(self, pi: Float64s) -> float:
+        """The sum over documents of lgamma(sum pi_d)."""
+        if not len(self.tags):
+            return 0.0
+        return float(gammaln(np.add.reduceat(pi[self.tags], self.starts[:-1])).sum())
 
 
 @compiled
@@ -85,24 +121,24 @@ def sum_prior_digammas(starts: Int64s, tags: Int32s, pi: Float64s) -> Float64s:
     return sums
 
 
-def weight_prior_objective(pi: Float64s, evidence: WeightEvidence, hyper: HyperPrior) -> float:
+def weight_prior_objective(pi: Float64s, evidence: Evidence, hyper: HyperPrior) -> float:
     """L[pi] with the hyper-prior's term, which is m times the log density kernel at E log eps = Psi(s) - ..."""
-    totals = np.add.reduceat(pi[evidence.tags], evidence.starts[:-1]) if len(evidence.tags) else np.ones(1)
-    value = gammaln(totals).sum() - (evidence.documents * gammaln(pi)).sum() + ((pi - 1) * evidence.log_weights).sum()
+    value = evidence.prior_log_gammas(pi) - (evidence.documents * gammaln(pi)).sum()
+    value += ((pi - 1) * evidence.log_weights).sum()
     pull = hyper.strength * (pi * digamma(hyper.centre) - gammaln(pi))
     return float(value + pull.sum())
 
 
-def weight_prior_gradient(pi: Float64s, evidence: WeightEvidence, hyper: HyperPrior) -> Float64s:
+def weight_prior_gradient(pi: Float64s, evidence: Evidence, hyper: HyperPrior) -> Float64s:
     """DL / dpi: the paper's Appendix A, with the hyper-prior."""
-    shared = sum_prior_digammas(evidence.starts, evidence.tags, pi)
+    shared = evidence.prior_digammas(pi)
     own = evidence.documents * digamma(pi)
     pull = hyper.strength * (digamma(hyper.centre) - digamma(pi))
     return np.asarray(shared - own + evidence.log_weights + pull)
 
 
 def fixed_point_pass(
-    pi: Float64s, evidence: WeightEvidence, hyper: HyperPrior, learnt: NDArray[np.bool_] | None = None
+    pi: Float64s, evidence: Evidence, hyper: HyperPrior, learnt: NDArray[np.bool_] | None = None
 ) -> Float64s:
     """One pass of the fixed point over the tags that are ``learnt`` (all, unless said); L[pi] never falls.
 
@@ -110,7 +146,7 @@ def fixed_point_pass(
     """
     weight = evidence.documents + hyper.strength
     seen = weight > 0 if learnt is None else (weight > 0) & learnt
-    target = sum_prior_digammas(evidence.starts, evidence.tags, pi) + evidence.log_weights
+    target = evidence.prior_digammas(pi) + evidence.log_weights
     target += hyper.strength * digamma(hyper.centre)
     new = pi.copy()
     new[seen] = inverse_digamma_of(target[seen] / weight[seen])
@@ -119,7 +155,7 @@ def fixed_point_pass(
 
 def update_weight_prior(
     pi: Float64s,
-    evidence: WeightEvidence,
+    evidence: Evidence,
     hyper: HyperPrior,
     *,
     learnt: NDArray[np.bool_] | None = None,

@@ -1,0 +1,112 @@
+"""SparkEngine: fit on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tagtopic.engines.blocks import BLOCK_ENTRIES, blocks_of
+from tagtopic.engines.local import start_state
+from tagtopic.engines.spark.requirements import require_pyspark
+from tagtopic.engines.spark.run import BRING_BYTES, SparkRun
+from tagtopic.engines.spark.session import context_of, open_context
+from tagtopic.engines.spark.weights import AVERAGES, WEIGHT_UPDATES, weight_update_of
+from tagtopic.engines.workers import Workers
+from tagtopic.inference.parameters import Parameters
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+    from tagtopic.corpus import Corpus
+
+
+class SparkEngine:
+    """Runs the E-step on a Spark cluster: ``TWTM(...).fit(corpus, engine=SparkEngine(master="spark://host:7077"))``.
+
+    The executors' Python needs tagtopic too, in the same version.
+
+    Parameters
+    ----------
+    session:
+        A SparkSession (or SparkContext) of yours. It is left as it was.
+    master:
+        Or the address of a cluster (``"spark://host:7077"``, ``"yarn"``, ``"local[4]"``): a context is opened for each
+        fit and stopped after it, or for all fits in a ``with`` block of the engine.
+    weight_update:
+        How the prior of the tag weights is learnt, where a model learns it. ``"driver"``: on the driver, from every
+        document's weights (the paper's Solution I). ``"average"``: in each partition, then averaged (Solution II; not
+        exact). ``"components"``: in each connected component of documents and tags (Solution III). ``"gradient"``: one
+        sum over documents for each pass, and nothing else travels (ours).
+    average:
+        Under ``"average"``: ``"weighted"`` by the documents that have the tag, or ``"plain"`` as in the paper.
+    partitions:
+        Into how many parts the corpus is cut; None is one for each core.
+    block_entries:
+        Entries of the count matrix in a block. With the local engine's number (the default) small models come out with
+        the same bits as there.
+    n_jobs:
+        Threads on the driver.
+    config:
+        Spark settings for a context that the engine opens.
+    """
+
+    def __init__(
+        self,
+        session: Any = None,
+        *,
+        master: str | None = None,
+        weight_update: str = "driver",
+        average: str = "weighted",
+        partitions: int | None = None,
+        block_entries: int = BLOCK_ENTRIES,
+        bring_bytes: int = BRING_BYTES,
+        n_jobs: int | None = None,
+        config: Mapping[str, str] | None = None,
+    ) -> None:
+        require_pyspark()
+        if (session is None) == (master is None):
+            raise ValueError("give either a session or a master, so that it is clear where to run")
+        if config and master is None:
+            raise ValueError("config is for a context that the engine opens (master=…): a session has its own already")
+        for name, value, allowed in (("weight_update", weight_update, WEIGHT_UPDATES), ("average", average, AVERAGES)):
+            if value not in allowed:
+                raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, allowed))}")
+        if partitions is not None and partitions < 1:
+            raise ValueError(f"partitions={partitions}: expected a number from 1, or None for one a core")
+        self.session = session
+        self.master = master
+        self.weight_update = weight_update
+        self.average = average
+        self.partitions = partitions
+        self.block_entries = block_entries
+        self.bring_bytes = bring_bytes
+        self.n_jobs = n_jobs
+        self.config = dict(config or {})
+        self._context: SparkContext | None = None
+
+    def __enter__(self) -> SparkEngine:
+        if self.master is not None:
+            self._context = open_context(self.master, self.config)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._context is not None:
+            self._context.stop()
+            self._context = None
+
+    def start(self, corpus: Corpus, parameters: Parameters, inference: str) -> SparkRun:
+        """Make ready to fit this corpus: blocks are placed on executors, and sent with the first E-step."""
+        context = self._context or (context_of(self.session) if self.master is None else None)
+        opened = context is None
+        context = context or open_context(str(self.master), self.config)
+        try:
+            return SparkRun(
+                context, inference, Workers(self.n_jobs), list(blocks_of(corpus, self.block_entries)),
+                start_state(corpus, parameters), weight_update_of(self.weight_update, self.average),
+                partitions=self.partitions, bring_bytes=self.bring_bytes,
+                on_close=context.stop if opened else lambda: None,
+            )  # fmt: skip
+        except BaseException:
+            if opened:
+                context.stop()
+            raise

@@ -1,0 +1,155 @@
+"""A fitted model over a Spark DataFrame: documents never come to the driver.
+
+frame = session.read.parquet("posts/")
+apply_model(model, frame, text="body", tags=["author", "labels"]).write.parquet("answers/")
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagtopic.corpus import Corpus
+from tagtopic.engines.spark.requirements import require_pyspark
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame
+
+ANSWERS = {
+    "topics": "array<float>",
+    "tag_weights": "array<struct<tag:string,weight:float>>",
+    "latent_weight": "float",
+    "predicted_tags": "array<struct<tag:string,probability:float>>",
+}
+"""What can be asked of a document, and the type of its column."""
+
+Columns = str | Sequence[str] | None
+
+
+def apply_model(
+    model: Any,
+    frame: DataFrame,
+    *,
+    text: str | Sequence[str] = "text",
+    tags: Columns = None,
+    tag_separator: str | None = None,
+    answers: Iterable[str] = ("topics", "tag_weights", "latent_weight"),
+    n_predicted: int = 10,
+) -> DataFrame:
+    """The frame with columns of answers beside its own; nothing runs until Spark is asked for rows.
+
+    Parameters
+    ----------
+    model:
+        A fitted TWTM, TWDA or LDA that was trained on texts, so that it knows how texts become words.
+    frame:
+        A Spark DataFrame with a row for each document.
+    text, tags, tag_separator:
+        The columns that hold text and tags, as in ``Corpus.read``.
+    answers:
+        Any of ``"topics"`` (the topic mix), ``"tag_weights"`` (heaviest first), ``"latent_weight"`` (the share of the
+        latent tag) and ``"predicted_tags"``.
+    n_predicted:
+        How many tags to predict.
+    """
+    require_pyspark()
+    wanted = tuple(answers)
+    _check(model, frame, [*_names(text), *_names(tags)], wanted)
+    from pyspark.sql.types import StructType
+
+    added: Any = StructType.fromDDL(", ".join(f"{answer} {ANSWERS[answer]}" for answer in wanted))
+    schema = StructType([*frame.schema.fields, *added.fields])
+    # Spark lets go of the model with the frame that refers to it
+    shared = frame.sparkSession.sparkContext.broadcast(model)
+    return frame.mapInArrow(Answering(shared, text, tags, tag_separator, wanted, n_predicted), schema)
+
+
+def _names(columns: Columns) -> tuple[str, ...]:
+    return () if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def _check(model: Any, frame: DataFrame, columns: list[str], answers: tuple[str, ...]) -> None:
+    there = frame.columns
+    for column in columns:
+        if column not in there:
+            raise ValueError(f"the frame has no column {column!r}: it has {', '.join(map(repr, there))}")
+    for answer in answers:
+        if answer not in ANSWERS:
+            raise ValueError(f"answers has {answer!r}: expected any of {', '.join(map(repr, ANSWERS))}")
+        if answer in there:
+            raise ValueError(f"the frame has a column {answer!r} already: rename it, or leave it out of answers")
+    if "predicted_tags" in answers and not hasattr(model, "predict_tags"):
+        raise ValueError(f"a {type(model).__name__} predicts no tags: leave 'predicted_tags' out of answers")
+    if model.rules_ is None:
+        raise ValueError("the model was trained on counts and does not know how texts become words: train it on texts")
+
+
+@dataclass(frozen=True)
+class Answering:
+    """What Spark runs over batches of rows."""
+
+    model: Broadcast[Any]
+    text: str | Sequence[str]
+    tags: Columns
+    tag_separator: str | None
+    answers: tuple[str, ...]
+    n_predicted: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Each batch with its answers."""
+        import pyarrow as pa
+
+        types = arrow_types()
+        for batch in batches:
+            found = self._answers(pa.Table.from_batches([batch]))
+            arrays = [pa.array(found[answer], types[answer]) for answer in self.answers]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *arrays], [*batch.schema.names, *self.answers])
+
+    def _answers(self, table: pa.Table) -> dict[str, list[Any]]:
+        model = self.model.value
+        corpus = Corpus.read(
+            table, text=self.text, tags=self.tags, tag_separator=self.tag_separator, words=model.words_,
+            rules=model.rules_, n_jobs=1, progress=False,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of unknown tags, batch after batch, where nobody reads it
+            found = model.set_params(n_jobs=1)._posteriors(corpus, None)
+            answers = {
+                "topics": found.topics.tolist(),
+                "tag_weights": ranked(found.weights, model.tag_names_),
+                "latent_weight": found.latent.tolist(),
+            }
+            if "predicted_tags" in self.answers:
+                predicted = model.predict_tags(corpus, n=self.n_predicted)
+                answers["predicted_tags"] = [[{"tag": tag, "probability": p} for tag, p in row] for row in predicted]
+        return answers
+
+
+def arrow_types() -> dict[str, pa.DataType]:
+    """The types of the answers' columns, as in ANSWERS."""
+    import pyarrow as pa
+
+    def pairs(number: str) -> pa.DataType:
+        return pa.list_(pa.struct([("tag", pa.string()), (number, pa.float32())]))
+
+    return {
+        "topics": pa.list_(pa.float32()),
+        "tag_weights": pairs("weight"),
+        "latent_weight": pa.float32(),
+        "predicted_tags": pairs("probability"),
+    }
+
+
+def ranked(weights: Any, names: Sequence[str]) -> list[list[dict[str, Any]]]:
+    """Each row's tags with their weights, heaviest first."""
+    rows = []
+    for start, end in zip(weights.indptr[:-1], weights.indptr[1:], strict=True):
+        order = start + np.argsort(-weights.data[start:end], kind="stable")
+        rows.append([{"tag": names[weights.indices[p]], "weight": float(weights.data[p])} for p in order])
+    return rows

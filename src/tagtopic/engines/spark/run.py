@@ -1,0 +1,153 @@
+"""A corpus under inference on a cluster.
+
+The driver has the corpus and, after each E-step, where every document's inference stands; executors have copies. A
+copy that is lost is sent again, so which executor does what, and how often, does not change the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagtopic.engines.base import Statistics
+from tagtopic.engines.blocks import Block
+from tagtopic.engines.local import LocalRun, block_state
+from tagtopic.engines.spark.cluster import Cluster
+from tagtopic.engines.spark.kernels import CompileKernels
+from tagtopic.engines.spark.ranges import bring_sums
+from tagtopic.engines.spark.scratch import Parcel
+from tagtopic.engines.spark.tasks import BringStates, EStep, StepAndBring, StepAndStay
+from tagtopic.engines.workers import Workers
+from tagtopic.inference.arrays import Documents, Float64s, State
+from tagtopic.inference.parameters import Parameters
+from tagtopic.inference.weight_prior import HyperPrior
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+    from tagtopic.engines.spark.weights import WeightUpdate
+
+BRING_BYTES = 1 << 27
+"""Sums and states that are together no larger than this ride home on the E-step's own job."""
+
+
+class SparkRun(LocalRun):
+    """A local run whose E-step is made on executors.
+
+    ``step`` is the number of the last step that was finished: ``state`` is as of then.
+    """
+
+    step = 0
+    _newest = 0
+
+    def __init__(
+        self,
+        context: SparkContext,
+        inference: str,
+        workers: Workers,
+        blocks: list[Block],
+        state: State,
+        weight_update: WeightUpdate,
+        *,
+        partitions: int | None = None,
+        bring_bytes: int = BRING_BYTES,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(inference, workers, blocks, state)
+        self.inference = inference
+        self.weight_update = weight_update
+        self.bring_bytes = bring_bytes
+        self._sizes: dict[int, tuple[int, int]] = {}
+        self._on_close = on_close
+        prepare = CompileKernels(inference, state.xi.dtype.name, blocks[0].documents.counts.dtype.name)
+        self.cluster = Cluster(context, len(blocks), parcel=self._parcel, prepare=prepare, partitions=partitions)
+
+    @property
+    def state(self) -> State:
+        """Where each document's inference stands. After the first step it is replaced, never written into."""
+        return self._state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._state = state
+        self._newest += 1
+        self.step = self._newest  # what executors have is of another step now
+
+    def close(self) -> None:
+        """Let go of threads, of what stands on executors, and of the context if it is ours."""
+        super().close()
+        try:
+            self.cluster.close()
+        finally:
+            self._on_close()
+
+    def expect(self, parameters: Parameters, sums: Statistics, *, sweeps: int, tolerance: float = 0.0) -> Statistics:
+        """The E-step: fill ``sums`` (its arrays are overwritten)."""
+        if not self._sizes:
+            self._sizes = self.cluster.send(range(len(self.blocks)), self.step)
+        # a step that fails half-way may leave tasks behind that still write: its number is never used again
+        self._newest += 1
+        shared = self.cluster.context.broadcast(parameters)
+        try:
+            step = EStep(shared, self.inference, self.step, self._newest, sweeps, tolerance)
+            states = self._bring_all(step, sums) if self._is_small(sums) else self._bring_parts(step, sums)
+        finally:
+            shared.destroy()
+        for number, state in states.items():
+            for mine, new in zip(block_state(self.state, self.blocks[number]), state, strict=True):
+                mine[:] = new
+        self.step = self._newest
+        return sums
+
+    def learn_weights(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
+        """Pi (and last pi_latent, if there is a latent tag), in the way that was chosen."""
+        return self.weight_update(self, parameters, hyper, learnt)
+
+    def learn_weights_here(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
+        """The same on the driver, from all documents at once."""
+        return super().learn_weights(parameters, hyper, learnt)
+
+    def _is_small(self, sums: Statistics) -> bool:
+        row = sums.psi.shape[1] * sums.psi.itemsize
+        rows = sum(words + tags for words, tags in self._sizes.values())
+        return bool(rows * row + sum(array.nbytes for array in self.state) <= self.bring_bytes)
+
+    def _bring_all(self, step: EStep, sums: Statistics) -> dict[int, State]:
+        """Each block's sums come to the driver and are added in block order: the same bits as on one machine."""
+        found = self.cluster.run(StepAndBring(step), self.step)
+        sums.psi[:] = 0
+        sums.theta[:] = 0
+        sums.objective = 0.0
+        for _, part, _ in found:
+            sums.psi[part.words] += part.psi
+            sums.theta[part.tags] += part.theta
+            sums.objective += float(part.objective)
+        return {number: state for number, _, state in found}
+
+    def _bring_parts(self, step: EStep, sums: Statistics) -> dict[int, State]:
+        """Sums are added on executors, by ranges of words; states come a few partitions at a time."""
+        stay = StepAndStay(step)
+        sums.objective = float(sum(objective for _, objective in self.cluster.run(stay, self.step)))
+        bring_sums(self.cluster, stay, sums)
+        states: dict[int, State] = {}
+        for slots in self.cluster.slices(self._state_bytes):
+            states |= dict(self.cluster.run(BringStates(stay), self.step, slots))
+        return states
+
+    def _state_bytes(self, number: int) -> int:
+        return sum(array.nbytes for array in block_state(self.state, self.blocks[number]))
+
+    def _parcel(self, number: int) -> Parcel:
+        """A block on its own, and its state after the last step that was finished."""
+        block = self.blocks[number]
+        whole = block.documents
+        words = slice(whole.word_starts[0], whole.word_starts[-1])
+        tags = slice(*block.tag_range)
+        documents = Documents(
+            whole.word_starts - words.start, whole.words[words], whole.counts[words],
+            whole.tag_starts - tags.start, whole.tags[tags],
+        )  # fmt: skip
+        return Parcel(documents, block.n_words, block.n_tags, block_state(self.state, block))

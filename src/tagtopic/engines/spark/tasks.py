@@ -1,0 +1,128 @@
+"""The E-step on executors: the local engine's own, over blocks in scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tagtopic.engines.base import Statistics
+from tagtopic.engines.local import LocalRun
+from tagtopic.engines.spark.scratch import Scratch, ScratchBlock
+from tagtopic.engines.spark.wrapping import Slot
+from tagtopic.engines.workers import Workers
+from tagtopic.inference.arrays import Floats, Int32s, State
+from tagtopic.inference.parameters import Parameters
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+
+
+class BlockSums(NamedTuple):
+    """A block's statistics: the rows of psi and theta for the words and tags that occur in it, and its objective."""
+
+    words: Int32s
+    psi: Floats
+    tags: Int32s
+    theta: Floats
+    objective: Floats
+
+
+@dataclass(frozen=True)
+class EStep:
+    """The E-step of a block: from its state after ``before`` to its state after ``after``.
+
+    Nothing that ``before`` left is touched, so the step can be made again, here or elsewhere, from the same state.
+    """
+
+    parameters: Broadcast[Parameters]
+    inference: str
+    before: int
+    after: int
+    sweeps: int
+    tolerance: float
+
+    def make(self, number: int, scratch: Scratch, workers: Workers) -> tuple[BlockSums, State]:
+        """Make the step; the block and its state must be in scratch."""
+        scratch.forget_before(number, self.before)
+        stored = scratch.block(number)
+        own = parameters_of(self.parameters.value, stored)
+        run = LocalRun(self.inference, workers, [stored.block], scratch.state(number, self.before))
+        sums = Statistics(np.empty_like(own.psi), np.empty_like(own.theta), 0.0)
+        run.expect(own, sums, sweeps=self.sweeps, tolerance=self.tolerance)
+        scratch.keep_state(number, self.after, run.state)
+        return BlockSums(stored.words, sums.psi, stored.tags, sums.theta, np.array(sums.objective)), run.state
+
+
+@dataclass(frozen=True)
+class StepAndBring:
+    """For small models: yields (block, its sums, its state)."""
+
+    step: EStep
+
+    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, BlockSums, State]]:
+        """Step the blocks of a partition, with as many threads as the task has cores."""
+        scratch.require(slot.numbers, self.step.before)
+        with Workers(task_cores()) as workers:
+            for number in slot.numbers:
+                yield number, *self.step.make(number, scratch, workers)
+
+
+@dataclass(frozen=True)
+class StepAndStay:
+    """For large models: sums stay in scratch, to be fetched in parts; yields (block, its objective).
+
+    A block whose sums are there already is not stepped again.
+    """
+
+    step: EStep
+
+    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, float]]:
+        """Step the blocks of a partition."""
+        for number, sums in self.sums(slot, scratch):
+            yield number, float(sums.objective)
+
+    def sums(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, BlockSums]]:
+        """(block, its sums) of a partition."""
+        with Workers(task_cores()) as workers:
+            for number in slot.numbers:
+                stored = scratch.sums(number, self.step.after)
+                if stored is not None:
+                    yield number, BlockSums(**stored)
+                    continue
+                scratch.require(slot.numbers, self.step.before)
+                sums, _ = self.step.make(number, scratch, workers)
+                scratch.keep_sums(number, self.step.after, sums._asdict())
+                yield number, sums
+
+
+@dataclass(frozen=True)
+class BringStates:
+    """Yields (block, its state after the step), making the step where it got lost."""
+
+    stay: StepAndStay
+
+    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, State]]:
+        """The states of a partition."""
+        for number, _ in self.stay.sums(slot, scratch):
+            yield number, scratch.state(number, self.stay.step.after)
+
+
+def parameters_of(parameters: Parameters, stored: ScratchBlock) -> Parameters:
+    """The parameters of a block's own words and tags."""
+    return replace(
+        parameters,
+        psi=parameters.psi[stored.words],
+        theta=parameters.theta[stored.tags],
+        pi=parameters.pi[stored.tags],
+    )
+
+
+def task_cores() -> int:
+    """The cores that Spark gave to this task (``spark.task.cpus``)."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 1 if context is None else context.cpus()

@@ -1,0 +1,141 @@
+"""The four updates of pi over documents in scratch, with a cluster that is this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagtopic import Corpus
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.engines.base import Statistics
+from tagtopic.engines.local import LocalEngine, LocalRun, block_state
+from tagtopic.engines.spark.scratch import Parcel, Scratch
+from tagtopic.engines.spark.weights import weight_update_of
+from tagtopic.engines.spark.wrapping import Adding, Cutting, Reporting, Slot
+from tagtopic.inference.arrays import Documents
+from tagtopic.inference.parameters import Parameters
+from tagtopic.inference.weight_prior import HyperPrior, weight_prior_gradient
+
+STEP = 3
+
+
+class HereCluster:
+    """What the updates ask of a cluster, in this process."""
+
+    def __init__(self, n_blocks: int) -> None:
+        self.slots = [Slot(0, tuple(range(n_blocks // 2))), Slot(1, tuple(range(n_blocks // 2, n_blocks)))]
+        self.context = SimpleNamespace(broadcast=lambda value: SimpleNamespace(value=value, destroy=lambda: None))
+
+    def run(self, task: Any, step: int) -> list[Any]:
+        found = list(Reporting(task, "run")(self.slots))
+        assert not any(missing for _, missing, _ in found)
+        return [result for _, _, result in found]
+
+    def shuffle(self, cut: Any, add: Any, step: int, *, n_out: int, **_: Any) -> Iterator[Any]:
+        pairs = list(Cutting(cut, "run", n_out)(self.slots))
+        for place in range(n_out):
+            yield from Adding(add, len(self.slots))(pair for pair in pairs if pair[0] == place)
+
+
+def grouped_corpus() -> Corpus:
+    parts = [
+        make_tagged_corpus(
+            n_documents=30, n_topics=3, n_tags=6, n_words=60, tags_per_document=(1, 3), random_state=seed
+        )
+        for seed in range(4)
+    ]
+    counts = np.concatenate([part.corpus.counts.toarray() for part in parts])
+    tags = [[f"{group}:{tag}" for tag in doc.tags] for group, part in enumerate(parts) for doc in part.corpus]
+    order = np.random.default_rng(0).permutation(len(counts))
+    return Corpus.from_counts(counts[order], [tags[i] for i in order])
+
+
+@pytest.fixture(scope="module", params=["TWTM", "TWDA"])
+def fitted(request: Any) -> tuple[Parameters, LocalRun]:
+    """A few iterations on this machine: parameters, and documents as they then stand."""
+    corpus = grouped_corpus()
+    topics = np.random.default_rng(1).gamma(1.0, size=(corpus.n_words, 3)).astype(np.float32)
+    theta = np.random.default_rng(2).dirichlet(np.ones(3), corpus.n_tags).astype(np.float32)
+    parameters = Parameters(
+        topics / topics.sum(0), theta, np.ones(corpus.n_tags), 2.0, np.ones(3), request.param == "TWDA"
+    )
+    run = LocalEngine(1, block_entries=500).start(corpus, parameters, "map")
+    sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+    for _ in range(3):
+        run.expect(parameters, sums, sweeps=5)
+    assert len(run.blocks) >= 4
+    return parameters, run
+
+
+@pytest.fixture
+def remote(fitted: tuple[Parameters, LocalRun], tmp_path: Path, monkeypatch: Any) -> Any:
+    """The same documents in scratch, as a Spark run sees them."""
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    _, run = fitted
+    scratch = Scratch("run")
+    for number, block in enumerate(run.blocks):
+        whole = block.documents
+        words, tags = slice(whole.word_starts[0], whole.word_starts[-1]), slice(*block.tag_range)
+        documents = Documents(
+            whole.word_starts - words.start, whole.words[words], whole.counts[words],
+            whole.tag_starts - tags.start, whole.tags[tags],
+        )  # fmt: skip
+        scratch.keep_block(number, Parcel(documents, block.n_words, block.n_tags, run.state))
+        scratch.keep_state(number, STEP, block_state(run.state, block))
+    return SimpleNamespace(
+        cluster=HereCluster(len(run.blocks)), step=STEP, blocks=run.blocks, learn_weights_here=run.learn_weights
+    )
+
+
+def learn(name: str, remote: Any, parameters: Parameters, learnt: Any = None, average: str = "weighted") -> Any:
+    everything = np.ones(len(parameters.all_pi), np.bool_)
+    hyper = HyperPrior()
+    return weight_update_of(name, average)(remote, parameters, hyper, everything if learnt is None else learnt)
+
+
+@pytest.mark.parametrize("name", ["gradient", "components"])
+def test_exact_updates_find_the_pi_of_the_driver(name: str, remote: Any, fitted: tuple[Parameters, LocalRun]) -> None:
+    parameters, _ = fitted
+    np.testing.assert_allclose(learn(name, remote, parameters), learn("driver", remote, parameters), rtol=1e-4)
+
+
+def test_components_end_where_the_gradient_is_zero(remote: Any, fitted: tuple[Parameters, LocalRun]) -> None:
+    from tagtopic.engines.local import gather_weight_evidence
+
+    parameters, run = fitted
+    pi = learn("components", remote, parameters)
+    evidence = gather_weight_evidence(run.blocks, run.state, latent=parameters.latent)
+    slope = pi * weight_prior_gradient(pi, evidence, HyperPrior()) / (evidence.documents + 5)
+    np.testing.assert_allclose(slope, 0, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gradient", "components", "average"])
+def test_what_is_not_to_be_learnt_stays(name: str, remote: Any, fitted: tuple[Parameters, LocalRun]) -> None:
+    parameters, _ = fitted
+    learnt = np.ones(len(parameters.all_pi), np.bool_)
+    learnt[[0, -1]] = False
+    found = learn(name, remote, parameters, learnt)
+    np.testing.assert_array_equal(found[[0, -1]], parameters.all_pi[[0, -1]])
+    assert (found[1:-1] != parameters.all_pi[1:-1]).all()
+
+
+@pytest.mark.parametrize("average", ["weighted", "plain"])
+def test_averages_come_near(average: str, remote: Any, fitted: tuple[Parameters, LocalRun]) -> None:
+    parameters, _ = fitted
+    exact, found = learn("driver", remote, parameters), learn("average", remote, parameters, average=average)
+    assert np.median(np.abs(np.log(found / exact))) < 0.3
+
+
+def test_an_update_does_not_depend_on_what_was_learnt_before(remote: Any, fitted: tuple[Parameters, LocalRun]) -> None:
+    parameters, _ = fitted
+    update = weight_update_of("components", "weighted")
+    learnt = np.ones(len(parameters.all_pi), np.bool_)
+    once = update(remote, parameters, HyperPrior(), learnt)
+    elsewhere = replace(parameters, pi=parameters.pi * 1.5)
+    np.testing.assert_allclose(update(remote, elsewhere, HyperPrior(), learnt), once, rtol=1e-4)

@@ -1,0 +1,52 @@
+"""Means of pi over partitions, and evidence that is added up from parts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tagtopic.engines.spark.evidence import NamedEvidence, merged
+from tagtopic.engines.spark.weights import Problem, plain_mean, weighted_mean, without_evidence
+from tagtopic.inference.weight_prior import HyperPrior, WeightEvidence, update_weight_prior
+
+NAMES = np.array([0, 2], np.int32)
+
+
+def test_the_weighted_mean_is_geometric_and_by_documents() -> None:
+    base = np.array([7.0, 8.0, 9.0])
+    found = [(NAMES, np.array([1.0, 2.0]), np.array([3.0, 0.0])), (NAMES, np.array([16.0, 5.0]), np.array([1.0, 2.0]))]
+    np.testing.assert_allclose(weighted_mean(base, found), [2.0, 8.0, 5.0])
+
+
+def test_the_plain_mean_counts_every_partition_alike() -> None:
+    base = np.array([7.0, 8.0, 9.0])
+    found = [(NAMES, np.array([1.0, 2.0]), np.array([3.0, 1.0])), (NAMES[:1], np.array([3.0]), np.array([1.0]))]
+    np.testing.assert_allclose(plain_mean(base, found), [2.0, 8.0, 5.5])
+
+
+def test_a_tag_that_nobody_speaks_for_takes_the_centre_or_stays() -> None:
+    pi, learnt = np.array([3.0, 3.0]), np.array([True, False])
+    np.testing.assert_allclose(without_evidence(pi, HyperPrior(5.0, 1.5), learnt), [1.5, 3.0])
+    np.testing.assert_allclose(without_evidence(pi, HyperPrior(0.0, 1.5), learnt), [3.0, 3.0])
+
+
+def test_parts_solve_to_the_same_pi_as_the_whole() -> None:
+    random = np.random.default_rng(0)
+    starts, tags = np.array([0, 2, 4, 6]), np.array([0, 1, 1, 2, 0, 2], np.int32)
+    logs = -random.gamma(1.0, size=6)
+    whole = WeightEvidence(
+        starts, tags, np.bincount(tags, logs).astype(np.float64), np.bincount(tags, minlength=3).astype(np.float64)
+    )
+    first = NamedEvidence(np.array([4, 6], np.int32), part([0, 2], [0, 1], logs[:2]))
+    rest = NamedEvidence(np.array([4, 6, 9], np.int32), part([0, 2, 4], [1, 2, 0, 2], logs[2:]))
+    together = merged([first, rest])
+    np.testing.assert_array_equal(together.names, [4, 6, 9])
+    found = Problem(np.ones(10), HyperPrior(), np.ones(10, np.bool_)).solve(together)
+    np.testing.assert_allclose(found, update_weight_prior(np.ones(3), whole, HyperPrior()), rtol=1e-12)
+
+
+def part(starts: list[int], tags: list[int], logs: np.ndarray[tuple[int], np.dtype[np.float64]]) -> WeightEvidence:
+    size = max(tags) + 1
+    documents = np.bincount(tags, minlength=size).astype(np.float64)
+    return WeightEvidence(
+        np.array(starts), np.array(tags, np.int32), np.bincount(tags, logs, size).astype(np.float64), documents
+    )

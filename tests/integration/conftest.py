@@ -1,0 +1,128 @@
+"""One cluster of two workers, and one context on it, for all Spark tests: they take long to start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagtopic import Corpus
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.engines.base import Engine, Statistics
+from tagtopic.engines.local import LocalEngine
+from tagtopic.inference.latent_prior import update_latent_prior
+from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.inference.weight_prior import HyperPrior
+from tagtopic.testing import QUICK_START, SparkCluster
+
+BLOCK_ENTRIES = 2000
+N_TOPICS = 4
+CONFIG = {
+    "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": QUICK_START,
+    "spark.driver.extraJavaOptions": QUICK_START,
+    "spark.log.level": "ERROR",
+}
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[SparkCluster]:
+    pytest.importorskip("pyspark")
+    with SparkCluster(workers=2) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def context(cluster: SparkCluster) -> Iterator[Any]:
+    from tagtopic.engines.spark.session import open_context
+
+    opened = open_context(cluster.master, CONFIG)
+    yield opened
+    opened.stop()
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Corpus:
+    """Documents in six groups that share no tags, so that components have something to find."""
+    parts = [
+        make_tagged_corpus(n_documents=40, n_topics=N_TOPICS, n_tags=8, n_words=300, random_state=seed).corpus
+        for seed in range(6)
+    ]
+    counts = np.concatenate([part.counts.toarray() for part in parts])
+    tags = [[f"{group}:{tag}" for tag in document.tags] for group, part in enumerate(parts) for document in part]
+    order = np.random.default_rng(0).permutation(len(counts))
+    return Corpus.from_counts(counts[order], [tags[i] for i in order])
+
+
+Start = Callable[..., tuple[Parameters, Priors]]
+
+
+@pytest.fixture(scope="session")
+def start() -> Start:
+    return start_of
+
+
+def start_of(corpus: Corpus, *, latent: bool, dtype: str = "float32") -> tuple[Parameters, Priors]:
+    topics = np.random.default_rng(0).gamma(1.0, size=(corpus.n_words, N_TOPICS))
+    parameters = Parameters(
+        psi=(topics / topics.sum(axis=0)).astype(dtype),
+        theta=np.full((corpus.n_tags, N_TOPICS), 1 / N_TOPICS, dtype),
+        pi=np.ones(corpus.n_tags),
+        pi_latent=5.0,
+        mu=np.full(N_TOPICS, 0.1),
+        latent=latent,
+    )
+    return parameters, Priors(alpha=np.full(N_TOPICS, 0.5), beta=np.full(corpus.n_words, 0.1))
+
+
+Fit = Callable[..., Parameters]
+
+
+@pytest.fixture(scope="session")
+def fit(corpus: Corpus) -> Fit:
+    """Some iterations of EM on an engine, priors learnt after two of them; ``before_step`` may disturb."""
+
+    def fit(
+        engine: Engine,
+        *,
+        latent: bool = False,
+        inference: str = "map",
+        iterations: int = 10,
+        before_step: Callable[[int, Any], None] = lambda iteration, run: None,
+    ) -> Parameters:
+        parameters, priors = start_of(corpus, latent=latent)
+        spare = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+        learnt = np.ones(len(parameters.all_pi), np.bool_)
+        with engine.start(corpus, parameters, inference) as run:
+            for iteration in range(1, iterations + 1):
+                before_step(iteration, run)
+                used = parameters
+                psi, theta, _ = run.maximise(run.expect(used, spare, sweeps=3), priors)
+                parameters = replace(used, psi=psi, theta=theta)
+                spare = Statistics(used.psi, used.theta, 0.0)
+                if iteration in (2, 8):
+                    parameters = parameters.with_all_pi(run.learn_weights(parameters, HyperPrior(), learnt))
+                    if latent:
+                        parameters = replace(parameters, mu=update_latent_prior(parameters.mu, *run.log_latent()))
+        return parameters
+
+    return fit
+
+
+@pytest.fixture(scope="session")
+def local_engine() -> LocalEngine:
+    return LocalEngine(1, block_entries=BLOCK_ENTRIES)
+
+
+@pytest.fixture
+def spark_engine(context: Any) -> Callable[..., Any]:
+    """Makes engines on the shared context, with the local engine's blocks."""
+    from tagtopic.engines import SparkEngine
+
+    def make(**options: Any) -> SparkEngine:
+        return SparkEngine(context, block_entries=BLOCK_ENTRIES, n_jobs=1, **options)
+
+    return make

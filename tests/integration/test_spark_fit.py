@@ -1,0 +1,109 @@
+"""A fit on a real cluster against the same fit on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagtopic import TWTM, Corpus
+from tagtopic.engines.base import Statistics
+from tagtopic.engines.local import LocalEngine
+from tagtopic.engines.spark import cluster as cluster_module
+from tagtopic.engines.spark import ranges
+from tagtopic.inference.parameters import Parameters
+
+FIELDS = ("psi", "theta", "pi", "pi_latent", "mu")
+
+
+def assert_same_bits(one: Parameters, other: Parameters) -> None:
+    for field in FIELDS:
+        np.testing.assert_array_equal(getattr(one, field), getattr(other, field), err_msg=field)
+
+
+def assert_close(one: Parameters, other: Parameters, relative: float) -> None:
+    for field in FIELDS:
+        np.testing.assert_allclose(getattr(one, field), getattr(other, field), rtol=relative, err_msg=field)
+
+
+def one_step(engine: Any, corpus: Corpus, parameters: Parameters, inference: str) -> tuple[Statistics, Any]:
+    sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+    with engine.start(corpus, parameters, inference) as run:
+        return run.expect(parameters, sums, sweeps=3), run.state
+
+
+@pytest.mark.parametrize("inference", ["paper", "mixture", "map"])
+def test_one_step_has_the_bits_of_a_local_one(
+    inference: str, corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any], start: Any
+) -> None:
+    parameters, _ = start(corpus, latent=True)
+    expected, expected_state = one_step(local_engine, corpus, parameters, inference)
+    found, state = one_step(spark_engine(), corpus, parameters, inference)
+    np.testing.assert_array_equal(found.psi, expected.psi)
+    np.testing.assert_array_equal(found.theta, expected.theta)
+    assert found.objective == expected.objective
+    for mine, theirs in zip(state, expected_state, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_large_models_sums_come_by_ranges(
+    corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any], start: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(ranges, "RANGE_BYTES", 800)  # 50 words of 4 topics
+    monkeypatch.setattr(ranges, "WAVE_BYTES", 1600)
+    monkeypatch.setattr(cluster_module, "WAVE_BYTES", 1600)
+    parameters, _ = start(corpus, latent=True)
+    expected, expected_state = one_step(local_engine, corpus, parameters, "map")
+    found, state = one_step(spark_engine(bring_bytes=0), corpus, parameters, "map")
+    np.testing.assert_allclose(found.psi, expected.psi, rtol=1e-6)
+    np.testing.assert_allclose(found.theta, expected.theta, rtol=1e-6)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-12)
+    for mine, theirs in zip(state, expected_state, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_solution_one_has_the_bits_of_a_local_fit(
+    fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
+) -> None:
+    assert_same_bits(fit(spark_engine(), latent=True), fit(local_engine, latent=True))
+
+
+def test_the_gradient_update_equals_a_local_fit(
+    fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
+) -> None:
+    assert_close(fit(spark_engine(weight_update="gradient"), latent=True), fit(local_engine, latent=True), 1e-5)
+
+
+def test_solution_three_equals_a_local_fit(
+    fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
+) -> None:
+    assert_close(fit(spark_engine(weight_update="components")), fit(local_engine), 1e-5)
+
+
+@pytest.mark.parametrize("average", ["weighted", "plain"])
+def test_solution_two_is_nearly_as_good(
+    average: str, corpus: Corpus, fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
+) -> None:
+    exact = perplexity(corpus, fit(local_engine, iterations=5))
+    averaged = perplexity(corpus, fit(spark_engine(weight_update="average", average=average), iterations=5))
+    assert averaged != exact
+    assert averaged == pytest.approx(exact, rel=0.01)
+
+
+def perplexity(corpus: Corpus, parameters: Parameters) -> float:
+    from tagtopic.models.posterior import infer
+
+    topics = infer(parameters, "map", corpus, 1).topics
+    counts = corpus.counts.toarray()
+    return float(np.exp(-(counts * np.log(topics @ parameters.psi.T)).sum() / counts.sum()))
+
+
+def test_an_estimator_comes_out_as_from_a_local_fit(
+    corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any]
+) -> None:
+    model = TWTM(n_topics=4, max_iter=2, init="random", random_state=0)
+    expected = model.fit(corpus, engine=local_engine).transform(corpus)
+    found = model.fit(corpus, engine=spark_engine()).transform(corpus)
+    np.testing.assert_array_equal(found, expected)

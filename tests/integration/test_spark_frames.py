@@ -1,0 +1,51 @@
+"""A model over a DataFrame says of each document what it says on one machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tagtopic import TWDA, Corpus
+
+SUBJECTS = {"Ada": "engine number wheel card", "Mary": "monster storm lightning night", "Jane": "ball letter pride"}
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    random = np.random.default_rng(0)
+    authors = [str(name) for name in random.choice(list(SUBJECTS), 60)]
+    texts = [" ".join(random.choice(SUBJECTS[author].split(), 12)) for author in authors]
+    return pa.table({"id": [f"d{i}" for i in range(60)], "body": texts, "author": authors, "year": [1818] * 60})
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_answers_are_those_of_one_machine(context: Any, table: pa.Table, tmp_path: Path) -> None:
+    from pyspark.sql import SparkSession
+
+    from tagtopic.engines.spark.frames import apply_model
+
+    corpus = Corpus.read(table, text="body", tags=["author", "year"], min_df=1)
+    model = TWDA(n_topics=3, max_iter=5, random_state=0).fit(corpus)
+    pq.write_table(table, tmp_path / "in.parquet")
+    session = SparkSession(context)
+    frame = session.read.parquet(str(tmp_path / "in.parquet")).repartition(3)
+    answered = apply_model(model, frame, text="body", tags=["author", "year"])
+    answered.write.parquet(str(tmp_path / "out"))
+
+    found = pq.read_table(tmp_path / "out").sort_by("id").to_pylist()
+    order = np.argsort(list(corpus.ids))
+    np.testing.assert_allclose([row["topics"] for row in found], model.transform(corpus)[order], rtol=1e-6)
+    weights, latent = model.tag_weights(corpus, return_latent=True)
+    np.testing.assert_allclose([row["latent_weight"] for row in found], latent[order], rtol=1e-6)
+    for row, number in zip(found, order, strict=True):
+        expected = {corpus.tag_names[j]: weights[number, j] for j in corpus.tags[[number]].indices}
+        assert {pair["tag"]: pair["weight"] for pair in row["tag_weights"]} == pytest.approx(expected, rel=1e-6)
+    with pytest.raises(ValueError, match="no column 'title'"):
+        apply_model(model, frame, text="title")
+    with pytest.raises(ValueError, match="'topics' already"):
+        apply_model(model, answered, text="body")

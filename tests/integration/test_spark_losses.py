@@ -1,0 +1,185 @@
+"""kill -9 in mid-iteration: the fit ends with the numbers of one that nobody disturbed.
+
+Tasks are held at a known point on the executors (a file says that they got there, another lets them go on), so what is
+killed is certainly at work.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagtopic.engines.local import LocalEngine
+from tagtopic.inference.parameters import Parameters
+from tagtopic.testing import SparkCluster
+
+ITERATIONS = 4
+DISTURBED = 2
+PATIENCE = 60.0
+
+
+def hold(folder: Path) -> None:
+    """Say which process is here, and wait to be let go."""
+    (folder / f"held-{os.getpid()}").touch()
+    while not (folder / "go").exists():
+        time.sleep(0.02)
+
+
+@dataclass(frozen=True)
+class HeldTask:
+    """Held when its first block is done: the block's new state is written, and its result is not yet sent."""
+
+    task: Callable[[Any, Any], Iterator[Any]]
+    folder: Path
+
+    def __call__(self, slot: Any, scratch: Any) -> Iterator[Any]:
+        results = iter(self.task(slot, scratch))
+        first = next(results)
+        hold(self.folder)
+        yield first
+        yield from results
+
+
+@dataclass(frozen=True)
+class HeldAddition:
+    """Held in the second half of a shuffle."""
+
+    add: Callable[[int, list[Any]], Any]
+    folder: Path
+
+    def __call__(self, key: int, parts: list[Any]) -> Any:
+        hold(self.folder)
+        return self.add(key, parts)
+
+
+class Killer(threading.Thread):
+    """Kills once something is held in the folder, then lets all go on."""
+
+    def __init__(self, folder: Path, kill: Callable[[int], None]) -> None:
+        super().__init__(daemon=True)
+        self.folder = folder
+        self.kill = kill
+        self.killed = False
+
+    def run(self) -> None:
+        limit = time.monotonic() + PATIENCE
+        while not (held := list(self.folder.glob("held-*"))):
+            if time.monotonic() > limit:
+                return
+            time.sleep(0.02)
+        self.kill(int(held[0].name.partition("-")[2]))
+        self.killed = True
+        (self.folder / "go").touch()
+
+
+@pytest.fixture(autouse=True)
+def by_value() -> Iterator[None]:
+    """Executors cannot import this file: what is defined here travels as it is."""
+    from pyspark import cloudpickle
+
+    pickling: Any = cloudpickle
+    pickling.register_pickle_by_value(sys.modules[__name__])
+    yield
+    pickling.unregister_pickle_by_value(sys.modules[__name__])
+
+
+@pytest.fixture(scope="module")
+def undisturbed(fit: Any, local_engine: LocalEngine) -> Parameters:
+    found: Parameters = fit(local_engine, latent=True, iterations=ITERATIONS)
+    return found
+
+
+def worker_of(cluster: SparkCluster, pid: int) -> Any:
+    return next(worker for worker in cluster.workers if pid in cluster.processes_of(worker))
+
+
+def kill_python(cluster: SparkCluster, pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def kill_executor(cluster: SparkCluster, pid: int) -> None:
+    (executor,) = cluster.processes_of(worker_of(cluster, pid), "CoarseGrainedExecutorBackend")
+    os.kill(executor, signal.SIGKILL)
+
+
+def kill_worker(cluster: SparkCluster, pid: int) -> None:
+    for process in cluster.processes_of(worker_of(cluster, pid)):
+        os.kill(process, signal.SIGKILL)
+
+
+def assert_close(one: Parameters, other: Parameters, relative: float) -> None:
+    for field in ("psi", "theta", "pi", "pi_latent", "mu"):
+        np.testing.assert_allclose(getattr(one, field), getattr(other, field), rtol=relative, atol=0, err_msg=field)
+
+
+@pytest.mark.parametrize("kill", [kill_python, kill_executor])
+def test_a_loss_in_the_e_step_changes_nothing(
+    kill: Any, cluster: SparkCluster, spark_engine: Any, fit: Any, undisturbed: Parameters, tmp_path: Path
+) -> None:
+    found, run = disturbed_fit(fit, spark_engine(), tmp_path, lambda pid: kill(cluster, pid), in_e_step)
+    assert_close(found, undisturbed, 0)
+    if kill is kill_executor:
+        assert run.cluster.sent > len(run.blocks)  # its blocks went to another one
+
+
+def test_a_lost_worker_in_the_reduce_changes_nothing(
+    cluster: SparkCluster, spark_engine: Any, fit: Any, undisturbed: Parameters, tmp_path: Path
+) -> None:
+    found, run = disturbed_fit(
+        fit, spark_engine(bring_bytes=0), tmp_path, lambda pid: kill_worker(cluster, pid), in_reduce
+    )
+    cluster.start_worker()
+    assert_close(found, undisturbed, 1e-5)
+    assert run.cluster.sent > len(run.blocks)
+
+
+def disturbed_fit(
+    fit: Any, engine: Any, folder: Path, kill: Callable[[int], None], where: Callable[[Any, Path], None]
+) -> tuple[Parameters, Any]:
+    """A fit in whose second iteration something is killed; returns the run too."""
+    killer = Killer(folder, kill)
+    runs: list[Any] = []
+
+    def before_step(iteration: int, run: Any) -> None:
+        if iteration == DISTURBED:
+            runs.append(run)
+            where(run, folder)
+            killer.start()
+
+    found = fit(engine, latent=True, iterations=ITERATIONS, before_step=before_step)
+    assert killer.killed
+    return found, runs[0]
+
+
+def in_e_step(run: Any, folder: Path) -> None:
+    """Hold the tasks of the next job."""
+    free = run.cluster.run
+
+    def held(task: Any, step: int, slots: Iterable[int] | None = None) -> list[Any]:
+        run.cluster.run = free
+        results: list[Any] = free(HeldTask(task, folder), step, slots)
+        return results
+
+    run.cluster.run = held
+
+
+def in_reduce(run: Any, folder: Path) -> None:
+    """Hold the additions of the next shuffle."""
+    free = run.cluster.shuffle
+
+    def held(cut: Any, add: Any, step: int, **options: Any) -> Iterator[Any]:
+        run.cluster.shuffle = free
+        results: Iterator[Any] = free(cut, HeldAddition(add, folder), step, **options)
+        return results
+
+    run.cluster.shuffle = held

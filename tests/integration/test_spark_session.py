@@ -1,0 +1,66 @@
+"""Where an engine runs: in the caller's session, which stays as it was, or in a context of its own."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tagtopic import Corpus
+from tagtopic.engines import SparkEngine
+from tagtopic.testing import SparkCluster
+
+
+def test_a_session_of_the_callers_is_left_as_it_was(context: Any, fit: Any, spark_engine: Any) -> None:
+    def looks() -> tuple[Any, ...]:
+        return (
+            sorted(context.getConf().getAll()),
+            context._jsc.getPersistentRDDs().size(),
+            context.getLocalProperty("spark.jobGroup.id"),
+            context.getLocalProperty("spark.job.description"),
+            scratch_files(context),
+        )
+
+    before = looks()
+    fit(spark_engine(), iterations=1)
+    assert looks() == before
+    assert context.parallelize([1, 2]).sum() == 3
+
+
+def scratch_files(context: Any) -> list[str]:
+    """What tagtopic has left on the executors."""
+
+    def look(_: Any) -> Any:
+        import os
+        from pathlib import Path
+
+        root = Path(os.environ["SPARK_LOCAL_DIRS"].split(",")[0])
+        return [f"{root.name}/{entry.name}" for entry in root.glob("tagtopic-*") if entry.is_dir()]
+
+    found: list[str] = context.parallelize(range(4), 4).mapPartitions(look).collect()
+    return sorted(set(found))
+
+
+def test_a_second_context_is_refused(cluster: SparkCluster, context: Any, corpus: Corpus, fit: Any) -> None:
+    with pytest.raises(ValueError, match=r"open already .* give it as session="):
+        fit(SparkEngine(master=cluster.master))
+
+
+def test_nothing_piles_up_on_disk(cluster: SparkCluster, context: Any, fit: Any, spark_engine: Any) -> None:
+    def broadcasts() -> int:  # of executors that were killed by other tests, too
+        return sum(1 for _ in (cluster.folder / "local").rglob("broadcast_*python*"))
+
+    files: list[int] = []
+    before = broadcasts()
+
+    def count(iteration: int, run: Any) -> None:
+        folders = (cluster.folder / "local").rglob(f"tagtopic-{run.cluster.run_id}")
+        files.append(sum(1 for folder in folders for file in folder.rglob("*") if file.is_file()))
+
+    fit(spark_engine(), iterations=5, before_step=count)
+    assert files[2] == files[3] == files[4] > 0
+    limit = time.monotonic() + 30  # Spark removes broadcasts in its own time
+    while broadcasts() > before and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert broadcasts() <= before
