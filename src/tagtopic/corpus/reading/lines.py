@@ -39,9 +39,7 @@ class _ArrowStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._stream.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+        return int(self._stream.readinto(buffer))  # its `read` leaks what it has allocated when the data is damaged
 
 
 def decompressed(raw: IO[bytes], path: Path | None = None) -> IO[bytes]:

@@ -90,14 +90,17 @@ class Rowing:
             raise _missing(sorted(self._unseen), list(self._seen), f"up to here ({where}) no row")
 
     def _add(self, record: Mapping[str, Any]) -> None:
-        texts = [_cell(record, column, cells.text_of) for column in self.wanted.text]
+        texts = []
+        for name in self.wanted.text:
+            value = record.get(name)
+            texts.append(value if type(value) is str else _cell(record, name, cells.text_of))
         tags: list[str] = []
         for column in self._tag_columns:
             tags += _cell(record, column.name, column.tags_of)
-        name = _cell(record, self._id, cells.id_of)
+        document = _cell(record, self._id, cells.id_of)
         self._texts.append(texts[0] if len(texts) == 1 else PARAGRAPH_SEPARATOR.join(texts))
         self._tags.append(tags)
-        self._ids.append(str(self.n_documents) if name is None else name)
+        self._ids.append(str(self.n_documents) if document is None else document)
         self._size += len(self._texts[-1])
         self.n_documents += 1
 
