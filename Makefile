@@ -39,7 +39,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[test,lint]'
+	$(PIP) -e '.[test,lint,baselines]'
 	touch $@ $(VENV)/.installed
 
 clean:
