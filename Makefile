@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types check fuzz format clean
+.PHONY: demo test lint types check java fuzz format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
@@ -20,8 +20,13 @@ lint: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
-check: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest
+check: $(VENV)/.installed-dev java
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# Spark needs Java; where it is missing and cannot be had, the tests that need it are skipped and say so
+java:
+	@command -v java >/dev/null || { command -v apt-get >/dev/null && apt-get -qq update && \
+		apt-get -qq install -y openjdk-17-jre-headless >/dev/null; } || echo "no Java: Spark tests are skipped"
 
 # 200,000 generated files to the readers; about 15 minutes
 fuzz: $(VENV)/.installed-dev
@@ -39,7 +44,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[test,lint,spark]'
+	$(PIP) -e '.[test,lint,spark,baselines]'
 	touch $@ $(VENV)/.installed
 
 clean:

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from tagtopic.corpus import Corpus
 from tagtopic.evaluation.halves import split_tokens
 from tagtopic.inference.compiled import compiled_reordering
 
 METHODS = ("completion", "fitted", "bound")
+
+
+class TopicModel(Protocol):
+    """All that perplexity asks of a model, ours or a baseline."""
+
+    @property
+    def components_(self) -> Any:
+        """(topics, words), rows sum to 1."""
+
+    def aligned(self, X: Any, tags: Any = None) -> Corpus:
+        """X in the model's words and tags, without the words that it cannot score."""
+
+    def transform(self, X: Any) -> Any:
+        """(documents, topics) of what ``aligned`` returned, rows sum to 1."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +54,17 @@ def log_probabilities(starts: Any, words: Any, counts: Any, mixes: Any, psi: Any
 
 
 def perplexity(
-    model: Any, X: Any, *, tags: Any = None, method: str = "completion", random_state: int = 0
+    model: TopicModel, X: Any, *, tags: Any = None, method: str = "completion", random_state: int = 0
 ) -> Perplexity:
-    """Perplexity of any model that has ``aligned``, ``transform``, ``components_``; ours and the baselines alike.
+    """Perplexity of any topic model, ours and the baselines alike.
 
     Words outside of the model's vocabulary are not scored; under "completion" documents with an empty half are
     skipped. The value does not depend on the order of the documents or on batches.
     """
     if method not in METHODS:
         raise ValueError(f"method={method!r}: expected one of {', '.join(map(repr, METHODS))}")
-    given = model._as_corpus(X, tags, reset=False)
-    corpus = model.aligned(given)
-    unknown = given.n_tokens - corpus.n_tokens
+    corpus = model.aligned(X, tags)
+    unknown = _count_tokens(X) - corpus.n_tokens
     if method == "bound":
         return _from_bound(model, corpus, unknown)
     observed, scored = split_tokens(corpus, random_state) if method == "completion" else (corpus.counts, corpus.counts)
@@ -71,7 +85,13 @@ def perplexity(
     return Perplexity(value, int(n_tokens), int(unknown), int(len(used) - used.sum()))
 
 
-def _score(model: Any, target: Corpus, mixes: Any) -> Any:
+def _count_tokens(X: Any) -> float:
+    if isinstance(X, Corpus):
+        return X.n_tokens
+    return float(X.sum() if sp.issparse(X) else np.sum(np.asarray(X)))
+
+
+def _score(model: TopicModel, target: Corpus, mixes: Any) -> Any:
     counts = target.counts
     psi = np.ascontiguousarray(np.asarray(model.components_).T)
     return log_probabilities(
@@ -79,8 +99,10 @@ def _score(model: Any, target: Corpus, mixes: Any) -> Any:
     )
 
 
-def _from_bound(model: Any, corpus: Corpus, unknown: int) -> Perplexity:
+def _from_bound(model: Any, corpus: Corpus, unknown: float) -> Perplexity:
+    if not hasattr(model, "_posteriors"):
+        raise ValueError(f"{type(model).__name__} gives no bound on the likelihood: use 'completion' or 'fitted'")
     if model.inference == "map":
         raise ValueError("inference='map' maximises a density, which bounds nothing: use 'completion' or 'fitted'")
     bound = model._posteriors(corpus, None).objective
-    return Perplexity(float(np.exp(-bound / corpus.n_tokens)), corpus.n_tokens, unknown, 0)
+    return Perplexity(float(np.exp(-bound / corpus.n_tokens)), corpus.n_tokens, int(unknown), 0)

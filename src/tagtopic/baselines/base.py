@@ -1,0 +1,187 @@
+"""What every baseline owes: fit on a corpus, topics, mixes of new documents, scores of tags.
+
+``evaluation.perplexity`` asks a model for ``aligned``, ``transform`` and ``components_`` and nothing else, so the
+baselines and our own models are measured by the same lines of code.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from tagtopic.baselines.isolated import Arrays, run_isolated
+from tagtopic.baselines.tag_likelihood import log_likelihood_of_tags
+from tagtopic.corpus import Corpus
+from tagtopic.corpus.matrices import move_columns
+from tagtopic.engines.workers import count_of_threads
+from tagtopic.inference.arrays import Float64s, Floats
+from tagtopic.models import inputs
+from tagtopic.optional import require
+
+DOCUMENTS_AT_ONCE = 1024
+
+WHOLE_NUMBERS = {
+    "n_topics", "sweeps", "passes", "iterations", "starts", "optimise_every", "burn_in", "prior_samples",
+    "topics_per_tag", "latent_topics",
+}  # fmt: skip
+
+
+class Baseline(BaseEstimator, ABC):
+    """A model to compare with. ``fit`` it on a Corpus; constructor arguments stay as they are, as in scikit-learn.
+
+    Learnt by all: ``words_``, ``word_counts_`` (in training), ``tag_names_``, ``tag_counts_`` (documents with the tag).
+    """
+
+    words_: tuple[str, ...]
+    tag_names_: tuple[str, ...]
+    word_counts_: Float64s
+    tag_counts_: Float64s
+
+    def fit(self, X: Corpus, y: Any = None, *, tags: Any = None) -> Self:
+        """Learn from a corpus, with other tags than its own if ``tags`` are given; ``y`` is ignored."""
+        corpus = self._training_corpus(X, tags)
+        self._learn(corpus)
+        return self
+
+    def aligned(self, X: Corpus, tags: Any = None) -> Corpus:
+        """X in this model's words and tags; words and tags that did not occur in training are left out."""
+        check_is_fitted(self)
+        corpus = inputs.with_tags(_checked(X), tags) if self._uses_tags else inputs.without_tags(_checked(X))
+        known = inputs.aligned(corpus, self.words_, self.tag_names_, "ignore")
+        return _without_unseen_tags(inputs.without_unseen_words(known, self.word_counts_), self.tag_counts_)
+
+    def tag_scores(self, X: Corpus) -> Float64s:
+        """How much each tag suits each document's words: (documents, tags), to be compared within a document.
+
+        The document's own tags are not looked at. A tag that did not occur in training has minus infinity.
+        """
+        return np.concatenate([scores for _, scores in self.tag_score_batches(X)])
+
+    def tag_score_batches(self, X: Corpus, size: int = DOCUMENTS_AT_ONCE) -> Iterator[tuple[slice, Float64s]]:
+        """``tag_scores`` by runs of ``size`` documents: pairs of the run and its scores, for corpora with many tags."""
+        corpus = self.aligned(inputs.without_tags(_checked(X)))
+        for first in range(0, max(len(corpus), 1), size):
+            run = slice(first, min(first + size, len(corpus)))
+            scores = self._score_tags(corpus[run])
+            scores[:, self.tag_counts_ == 0] = -np.inf
+            yield run, scores
+
+    @property
+    def _uses_tags(self) -> bool:
+        """Whether a new document's tags have a say in its topics."""
+        return True
+
+    @abstractmethod
+    def _learn(self, corpus: Corpus) -> None:
+        """Learn from a corpus that has words."""
+
+    @abstractmethod
+    def _score_tags(self, corpus: Corpus) -> Float64s:
+        """(documents, tags) for an aligned corpus; a new array."""
+
+    def _training_corpus(self, X: Corpus, tags: Any) -> Corpus:
+        corpus = inputs.with_tags(_checked(X), tags)
+        if not corpus.n_tokens:
+            raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
+        self.words_, self.tag_names_ = corpus.words, corpus.tag_names
+        word_counts = np.bincount(corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words)
+        self.word_counts_ = word_counts.astype(np.float64)
+        self.tag_counts_ = np.bincount(corpus.tags.indices, minlength=corpus.n_tags).astype(np.float64)
+        return corpus
+
+
+class TopicBaseline(Baseline):
+    """A topic model to compare with.
+
+    Learnt besides: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1; a word or a
+    tag that did not occur in training has zeros.
+    """
+
+    components_: Floats
+    tag_topics_: Floats
+    n_jobs: int | None
+
+    def transform(self, X: Corpus, *, tags: Any = None) -> Float64s:
+        """The topic mix of each document, from its words and, where the model uses them, its tags."""
+        return self._mix(self.aligned(X, tags))
+
+    @property
+    def topic_words_(self) -> Floats:
+        """``components_`` the other way round, (words, topics): a word's row is contiguous."""
+        return self.components_.T
+
+    @abstractmethod
+    def _mix(self, corpus: Corpus) -> Float64s:
+        """(documents, topics) of an aligned corpus."""
+
+    def _score_tags(self, corpus: Corpus) -> Float64s:
+        return log_likelihood_of_tags(corpus.counts, self.tag_topics_, self.topic_words_)
+
+
+class ForeignBaseline(TopicBaseline):
+    """A topic model that another library fits, in a process of its own."""
+
+    _library: ClassVar[str]
+    _task: ClassVar[str]
+
+    random_state: Any
+    timeout: float | None
+
+    def _fit_elsewhere(self, counts: Any, tags: Any) -> Arrays:
+        """The answer of the fit in ``tomotopy_fits`` or ``gensim_fits``, which are given all our parameters."""
+        name = type(self).__name__
+        require(self._library, extra="baselines", purpose=name)
+        settings = self._checked_settings()
+        if counts.data.dtype.kind == "f":
+            raise ValueError(f"{name} counts whole words, and the counts of this corpus are fractions")
+        arrays = {
+            "word_starts": counts.indptr,
+            "words": counts.indices,
+            "counts": counts.data,
+            "tag_starts": tags.indptr,
+            "tags": tags.indices,
+            "n_words": np.array(counts.shape[1]),
+        }
+        settings["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
+        settings["n_tags"] = int(tags.shape[1])
+        task = f"tagtopic.baselines.{self._library}_fits:{self._task}"
+        return run_isolated(task, arrays, settings, name=f"{name} ({self._library})", timeout=self.timeout)
+
+    def _checked_settings(self) -> dict[str, Any]:
+        """The parameters as JSON takes them, or an error for one that cannot be."""
+        settings = self.get_params(deep=False)
+        del settings["random_state"], settings["timeout"]
+        for name, value in settings.items():
+            least = 0 if name == "burn_in" else 1
+            if name in WHOLE_NUMBERS:
+                if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                    raise ValueError(f"{name}={value!r}: expected a whole number from {least}")
+                settings[name] = int(value)
+        return {**settings, "n_jobs": count_of_threads(self.n_jobs)}
+
+
+def normalised_rows(matrix: Floats) -> Floats:
+    """Rows that sum to 1; a row of zeros stays."""
+    totals = matrix.sum(axis=1, keepdims=True)
+    return np.asarray(matrix / np.where(totals > 0, totals, 1.0))
+
+
+def _checked(X: Any) -> Corpus:
+    if not isinstance(X, Corpus):
+        raise TypeError(f"a baseline takes a tagtopic.Corpus, not {type(X).__name__}: Corpus.from_counts makes one")
+    return X
+
+
+def _without_unseen_tags(corpus: Corpus, tag_counts: Float64s) -> Corpus:
+    seen = tag_counts > 0
+    if seen.all():
+        return corpus
+    target = np.where(seen, np.arange(len(seen)), -1).astype(np.int32)
+    tags = move_columns(corpus.tags, target, len(seen))
+    return Corpus(counts=corpus.counts, tags=tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids)

@@ -1,0 +1,72 @@
+"""The kernels of the baselines once more, in NumPy and to be read; tests assert that both agree."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import digamma, gammaln, logsumexp
+
+from tagtopic.inference.arrays import Float64s
+
+
+def fold_in_document(
+    rows: Float64s, counts: Float64s, prior: Float64s, sweeps: int, tolerance: float = 0.0
+) -> Float64s:
+    """``fold_in.fold_in_documents`` for one document: rows are psi (its words, the topics open to it)."""
+    shares = rows * prior
+    shares /= shares.sum(axis=1, keepdims=True)
+    for _ in range(sweeps):
+        before = shares.copy()
+        for i in range(len(rows)):
+            others = counts @ shares - shares[i]
+            shares[i] = rows[i] * (others + prior)
+            shares[i] /= shares[i].sum()
+        if counts @ np.abs(shares - before).sum(axis=1) <= tolerance * counts.sum():
+            break
+    totals = counts @ shares + prior
+    return np.asarray(totals / totals.sum())
+
+
+def corr_document(
+    log_psi: Float64s, counts: Float64s, log_tau: Float64s, alpha: Float64s, phi: Float64s, sweeps: int
+) -> tuple[Float64s, Float64s, Float64s]:
+    """``corr_e_step.sweep_corr_document``: phi, lambda and gamma, the last two best for phi."""
+    for _ in range(sweeps):
+        gamma = alpha + phi.sum(axis=0)
+        shares = _softmax(log_psi @ phi.T)
+        phi = _softmax(log_tau + digamma(gamma) - digamma(gamma.sum()) + (counts[:, None] * shares).T @ log_psi)
+    return phi, _softmax(log_psi @ phi.T), alpha + phi.sum(axis=0)
+
+
+def corr_bound(
+    log_psi: Float64s,
+    counts: Float64s,
+    log_tau: Float64s,
+    alpha: Float64s,
+    phi: Float64s,
+    shares: Float64s,
+    gamma: Float64s,
+) -> float:
+    """The bound of one document at any phi, lambda (here ``shares``) and gamma: E[log p] - E[log q], term by term."""
+    log_theta = digamma(gamma) - digamma(gamma.sum())
+    theta = _log_dirichlet(log_theta, alpha) - _log_dirichlet(log_theta, gamma)
+    topics = (phi * log_theta).sum() - _negative_entropy(phi)
+    tags = (phi * log_tau).sum()
+    chosen = counts @ (-np.log(len(phi)) * shares.sum(axis=1)) - counts @ _negative_entropies(shares)
+    words = (counts[:, None] * shares * (log_psi @ phi.T)).sum()
+    return float(theta + topics + tags + chosen + words)
+
+
+def _log_dirichlet(log_theta: Float64s, prior: Float64s) -> float:
+    return float(gammaln(prior.sum()) - gammaln(prior).sum() + ((prior - 1) * log_theta).sum())
+
+
+def _negative_entropies(rows: Float64s) -> Float64s:
+    return np.asarray((rows * np.log(np.maximum(rows, 1e-300))).sum(axis=1))
+
+
+def _negative_entropy(rows: Float64s) -> float:
+    return float(_negative_entropies(rows).sum())
+
+
+def _softmax(logarithms: Float64s) -> Float64s:
+    return np.asarray(np.exp(logarithms - logsumexp(logarithms, axis=1, keepdims=True)))

@@ -1,0 +1,141 @@
+"""Support vector machines on tf-idf: what a person would try first for putting labels on texts."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagtopic.baselines.base import Baseline
+from tagtopic.corpus import Corpus
+from tagtopic.inference.arrays import Float64s
+
+KERNELS = ("rbf", "linear")
+
+
+class TfidfSVM(Baseline):
+    """One support vector machine for each label, on the words' tf-idf: scikit-learn's SVC (LIBSVM) or LinearSVC.
+
+    ``fit(corpus)`` learns to tell the corpus's tags; ``fit(corpus, labels=…)`` learns other labels, a list of lists of
+    names or a Corpus whose tags they are, and leaves the tags free to be features.
+
+    Parameters
+    ----------
+    kernel:
+        ``"rbf"`` as in the paper, or ``"linear"``, quicker and on words usually better.
+    C, gamma:
+        As in scikit-learn; ``gamma="auto"`` is LIBSVM's default, one over the number of features.
+    topics:
+        A fitted topic model, ours or a baseline, whose topic mixes stand beside the tf-idf as features.
+    tfidf:
+        False leaves the mixes as the only features.
+    tags_as_words:
+        Take a document's tags as further words of it.
+    n_jobs:
+        Processes that train machines side by side; as in scikit-learn.
+
+    Learnt: ``tag_names_`` (here: the labels), ``words_``.
+    """
+
+    def __init__(
+        self,
+        kernel: str = "rbf",
+        *,
+        C: float = 1.0,
+        gamma: float | str = "scale",
+        topics: Any = None,
+        tfidf: bool = True,
+        tags_as_words: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.topics = topics
+        self.tfidf = tfidf
+        self.tags_as_words = tags_as_words
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Corpus, y: Any = None, *, tags: Any = None, labels: Any = None) -> Self:
+        """Learn from a corpus; ``labels`` are what to learn if not the corpus's tags; ``y`` is ignored."""
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel={self.kernel!r}: expected one of {', '.join(map(repr, KERNELS))}")
+        if not self.tfidf and self.topics is None:
+            raise ValueError("tfidf=False without topics leaves no features: give a fitted model as topics=")
+        if labels is None and self.tags_as_words:
+            raise ValueError("tags_as_words=True would learn the tags from the tags: give labels=")
+        corpus = self._training_corpus(X, tags)
+        self.feature_tags_ = corpus.tag_names
+        self._set_labels(corpus, labels)
+        self._learn(corpus)
+        return self
+
+    def transform(self, X: Corpus, *, tags: Any = None) -> Any:
+        """The features of each document, CSR: tf-idf, and topic mixes where they are asked for."""
+        from tagtopic.models import inputs
+
+        return self._features(inputs.with_tags(X, tags))
+
+    def tag_score_batches(self, X: Corpus, size: int = 1024) -> Any:
+        """``tag_scores`` by runs of ``size`` documents. Unlike the topic models' scores these may use the tags."""
+        for first in range(0, max(len(X), 1), size):
+            run = slice(first, min(first + size, len(X)))
+            yield run, self._score_tags(X[run])
+
+    def _set_labels(self, corpus: Corpus, labels: Any) -> None:
+        if labels is None:
+            labelled = corpus
+        elif isinstance(labels, Corpus):
+            labelled = labels
+        else:
+            labelled = Corpus.from_counts(corpus.counts, labels, fractional=True)
+        if len(labelled) != len(corpus):
+            raise ValueError(f"there are {len(corpus)} documents but labels for {len(labelled)}")
+        self.tag_names_ = labelled.tag_names
+        self.tag_counts_ = np.bincount(labelled.tags.indices, minlength=labelled.n_tags).astype(np.float64)
+        self._targets = labelled.tags
+
+    def _learn(self, corpus: Corpus) -> None:
+        from sklearn.feature_extraction.text import TfidfTransformer
+        from sklearn.multiclass import OneVsRestClassifier
+
+        self.tfidf_ = TfidfTransformer(sublinear_tf=False).fit(self._counts(corpus))
+        # a label that all documents have, or none, leaves nothing to tell apart
+        self.learnt_ = np.flatnonzero((self.tag_counts_ > 0) & (self.tag_counts_ < len(corpus)))
+        if not len(self.learnt_):
+            raise ValueError("there is nothing to tell apart: every label is on all documents or on none")
+        targets = self._targets[:, self.learnt_].toarray()
+        del self._targets
+        # one column alone would be taken for two classes
+        self.machines_ = OneVsRestClassifier(self._machine(), n_jobs=self.n_jobs)
+        self.machines_.fit(self._features(corpus), targets if targets.shape[1] > 1 else targets[:, 0])
+
+    def _machine(self) -> Any:
+        from sklearn.svm import SVC, LinearSVC
+
+        if self.kernel == "linear":
+            return LinearSVC(C=self.C, random_state=0)
+        return SVC(kernel="rbf", C=self.C, gamma=self.gamma)
+
+    def _counts(self, corpus: Corpus) -> Any:
+        if not self.tags_as_words:
+            return corpus.counts.astype(np.float64)
+        return sp.csr_array(sp.hstack([corpus.counts, corpus.tags], format="csr").astype(np.float64))
+
+    def _features(self, corpus: Corpus) -> Any:
+        known = corpus.align(self.words_, self.feature_tags_).corpus
+        parts = [sp.csr_array(self.tfidf_.transform(self._counts(known)))] if self.tfidf else []
+        if self.topics is not None:
+            parts.append(sp.csr_array(np.asarray(self.topics.transform(corpus), np.float64)))
+        features = sp.csr_array(sp.hstack(parts, format="csr"))
+        if features.nnz < 2**31:  # scikit-learn's machines take no others
+            features.indptr, features.indices = features.indptr.astype(np.int32), features.indices.astype(np.int32)
+        return features
+
+    def _score_tags(self, corpus: Corpus) -> Float64s:
+        values = np.asarray(self.machines_.decision_function(self._features(corpus)))
+        scores = np.empty((len(corpus), len(self.tag_names_)))
+        scores[:] = np.where(self.tag_counts_ > 0, np.inf, -np.inf)
+        scores[:, self.learnt_] = values.reshape(len(corpus), len(self.learnt_))
+        return scores

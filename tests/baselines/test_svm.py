@@ -1,0 +1,71 @@
+"""tf-idf and support vector machines tell planted tags apart."""
+
+import numpy as np
+import pytest
+
+from tagtopic.baselines import CorrLDA, TfidfSVM
+from tagtopic.corpus import Corpus
+from tagtopic.datasets import make_tagged_corpus
+
+Halves = tuple[Corpus, Corpus]
+
+
+@pytest.fixture(scope="module")
+def one_tag_each() -> Halves:
+    made = make_tagged_corpus(400, 6, 6, 150, tags_per_document=1, tag_concentration=0.02, random_state=3)
+    return made.corpus[:300], made.corpus[300:]
+
+
+def share_right(model: TfidfSVM, corpus: Corpus) -> float:
+    best = model.tag_scores(corpus).argmax(axis=1)
+    return float((corpus.tags.toarray()[np.arange(len(corpus)), best] > 0).mean())
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_planted_tags_are_told(kernel: str, one_tag_each: Halves) -> None:
+    train, new = one_tag_each
+    by_chance = (train.tags.sum(axis=0) / len(train)).max()
+    assert share_right(TfidfSVM(kernel).fit(train), new) > by_chance + 0.3
+
+
+def test_topics_alone_can_be_the_features(one_tag_each: Halves) -> None:
+    train, new = one_tag_each
+    topics = CorrLDA(6, max_iter=20, random_state=0).fit(train)
+    model = TfidfSVM("linear", topics=topics, tfidf=False).fit(train)
+    assert model.transform(new).shape == (len(new), 6)
+    both = TfidfSVM("linear", topics=topics).fit(train)
+    assert both.transform(new).shape == (len(new), train.n_words + 6)
+
+
+def test_labels_apart_from_tags_may_use_the_tags(one_tag_each: Halves) -> None:
+    """The labels follow from the tags alone, so with the tags as words they are told better."""
+    train, new = one_tag_each
+    labels = [["even" if int(tag[-1]) % 2 == 0 else "odd" for tag in train[i].tags] for i in range(len(train))]
+    truth = np.array([int(new[i].tags[0][-1]) % 2 for i in range(len(new))])
+    model = TfidfSVM("linear", tags_as_words=True).fit(train, labels=labels)
+    assert model.tag_names_ == ("even", "odd")
+    assert (model.tag_scores(new).argmax(axis=1) == truth).mean() > 0.9
+
+
+def test_labels_of_all_documents_or_none_are_not_learnt(one_tag_each: Halves) -> None:
+    train, new = one_tag_each
+    labels = [["all", *train[i].tags] for i in range(len(train))]
+    names = ["all", "none", *train.tag_names]
+    labelled = Corpus.from_counts(train.counts, labels, words=train.words, tag_names=names)
+    scores = TfidfSVM("linear").fit(train, labels=labelled).tag_scores(new)
+    assert (scores[:, 0] == np.inf).all()
+    assert (scores[:, 1] == -np.inf).all()
+    assert np.isfinite(scores[:, 2:]).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (TfidfSVM("poly"), "kernel='poly'"),
+        (TfidfSVM(tfidf=False), "leaves no features"),
+        (TfidfSVM(tags_as_words=True), "give labels="),
+    ],
+)
+def test_impossible_settings_are_refused(model: TfidfSVM, said: str, one_tag_each: Halves) -> None:
+    with pytest.raises(ValueError, match=said):
+        model.fit(one_tag_each[0])

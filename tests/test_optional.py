@@ -1,0 +1,19 @@
+"""What is not installed says how to install it."""
+
+import pytest
+
+from tagtopic import optional
+from tagtopic.baselines import LDA
+from tagtopic.corpus import Corpus
+
+
+def test_a_missing_extra_says_how_to_install_it() -> None:
+    optional.require("numpy", extra="baselines", purpose="LDA")
+    with pytest.raises(optional.MissingExtraError, match=r"LDA needs no_such.*pip install 'tagtopic\[baselines\]'"):
+        optional.require("numpy", "no_such", extra="baselines", purpose="LDA")
+
+
+def test_a_baseline_without_its_library_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optional, "find_spec", lambda package: None)
+    with pytest.raises(optional.MissingExtraError, match="LDA needs tomotopy"):
+        LDA(2).fit(Corpus.from_counts([[1, 2], [2, 1]]))
