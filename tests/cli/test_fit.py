@@ -53,6 +53,31 @@ def test_every_model_of_the_family(
     assert kind.load(tmp_path / "m").inference == "mixture"
 
 
+def test_a_killed_fit_goes_on_with_resume_and_ends_the_same(
+    tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("fit", documents, *READ, "-k", 2, "--tol", 0, "--max-iter", 25, "--checkpoint-every", 4)
+    assert tagtopic(*command, "-o", tmp_path / "whole").code == 0
+    whole_step = ExpectationMaximisation.iterate
+
+    def killed(em: ExpectationMaximisation) -> None:
+        if len(em.history.bound) == 10:
+            raise MemoryError("as if killed")
+        whole_step(em)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ExpectationMaximisation, "iterate", killed)
+        with pytest.raises(MemoryError):
+            tagtopic(*command, "-o", tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+    outcome = tagtopic(*command, "-o", tmp_path / "m", "--resume")
+    assert outcome.code == 0
+    assert "going on from" in outcome.err
+    np.testing.assert_array_equal(TWDA.load(tmp_path / "m").components_, TWDA.load(tmp_path / "whole").components_)
+    assert {file.name for file in tmp_path.iterdir()} >= {"m", "whole"}
+    assert not list(tmp_path.glob("*.checkpoint"))
+
+
 def test_documents_from_standard_input(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     outcome = tagtopic("fit", "-", *READ, "-k", 2, "-o", tmp_path / "m", stdin=documents.read_text())
     assert outcome.code == 0

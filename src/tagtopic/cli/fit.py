@@ -60,6 +60,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "tagtopic fit movies.jsonl --text storyline --tags director,stars,keywords -k 50 -o movies.tagtopic",
             "tagtopic fit posts.csv --text title,body --tags tags --tag-separator ';' --quiet",
+            "tagtopic fit movies.jsonl --text storyline --tags director -k 200 -o movies.tagtopic --resume",
             "zcat log.jsonl.gz | tagtopic fit - --text message --model lda -k 20 -o log.tagtopic",
             "tagtopic fit 'posts/*.parquet' --text body --tags labels --engine spark --master spark://host:7077",
         )
@@ -103,13 +104,20 @@ def fit(
     weight_update: Annotated[
         WeightUpdate, typer.Option("--weight-update", help="How Spark learns the prior of the tag weights.")
     ] = WeightUpdate.DRIVER,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a fit of the same files and settings was killed.")
+    ] = False,
+    checkpoint_every: Annotated[
+        int, typer.Option("--checkpoint-every", min=0, help="Iterations between checkpoints; 0 makes none.")
+    ] = 10,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Learn topics, and what each tag is about, from documents with text and tags.
 
-    Ctrl-C ends the training early and keeps the model so far.
+    Ctrl-C ends the training early and keeps the model so far. While it trains, MODEL.checkpoint says where it stands;
+    should the training be killed, the same command with --resume goes on from there.
     """
     target = Path(output or f"{_stem(files[0])}.tagtopic")
     if not target.parent.is_dir():
@@ -127,11 +135,14 @@ def fit(
         random_state=seed,
         n_jobs=jobs,
         progress=False if quiet else None,
+        **_checkpoint(target, checkpoint_every, resume=resume, quiet=quiet),
     )
     started = time.perf_counter()
     fitted = estimator.fit(corpus, engine=runner)
     interrupted = not fitted.converged_ and fitted.n_iter_ < max_iter
     fitted.save(target)
+    if not interrupted:
+        _checkpoint_file(target).unlink(missing_ok=True)
     summary = _summary(fitted, corpus, target, seconds=time.perf_counter() - started, interrupted=interrupted)
     if as_json:
         print_json(summary)
@@ -148,6 +159,22 @@ def _stem(file: str) -> str:
         return "stdin"
     name = Path(file).name.replace("*", "").strip(".") or "model"
     return name.split(".")[0]
+
+
+def _checkpoint_file(target: Path) -> Path:
+    return target.with_name(f"{target.name}.checkpoint")
+
+
+def _checkpoint(target: Path, every: int, *, resume: bool, quiet: bool) -> dict[str, Any]:
+    """The estimator's settings for checkpoints; an old one is removed unless the fit is to go on from it."""
+    file = _checkpoint_file(target)
+    if resume and not file.exists():
+        remark(f"there is no {file} to go on from: starting anew", quiet=quiet)
+    elif resume:
+        remark(f"going on from {file}", quiet=quiet)
+    else:
+        file.unlink(missing_ok=True)
+    return {"checkpoint": file, "checkpoint_every": max(every, 1)} if every or resume else {}
 
 
 def _estimator(kind: Kind) -> Any:
