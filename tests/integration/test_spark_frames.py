@@ -28,11 +28,13 @@ def test_answers_are_those_of_one_machine(context: Any, table: pa.Table, tmp_pat
     from pyspark.sql import SparkSession
 
     from tagtopic.engines.spark.frames import apply_model
+    from tagtopic.engines.spark.session import context_of
 
     corpus = Corpus.read(table, text="body", tags=["author", "year"], min_df=1)
     model = TWDA(n_topics=3, max_iter=5, random_state=0).fit(corpus)
     pq.write_table(table, tmp_path / "in.parquet")
     session = SparkSession(context)
+    assert context_of(session) is context
     frame = session.read.parquet(str(tmp_path / "in.parquet")).repartition(3)
     answered = apply_model(model, frame, text="body", tags=["author", "year"])
     answered.write.parquet(str(tmp_path / "out"))
