@@ -25,8 +25,9 @@ class CTM(UntaggedTopics):
         50 (estimates from 150 and 4 sweeps). With fewer sweeps, or with ``prior_samples=1``, it is quicker; ``timeout``
         sets a limit.
 
-    It needs many sweeps. On IMDB at 20 topics its completion perplexity was 6509 after 150 sweeps and, with 2 draws
-    of each mix, 6556 after 400 and 6304 after 1,000, where plain word frequencies have 6370.
+    It needs many sweeps. On IMDB at 20 topics its completion perplexity was 6509 after 150 sweeps; with 2 draws of
+    each mix (and tomotopy's ``num_tmn_samples`` at 1) 6556 after 400 and 6304 after 1,000; plain word frequencies have
+    6370.
 
     The other parameters are those of LDA.
     """
