@@ -16,17 +16,22 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from tagtopic.corpus import Corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine
-from tagtopic.inference.arrays import Float64s, Floats
+from tagtopic.engines.workers import cut_rows
+from tagtopic.inference.arrays import Float64s, Floats, Int32s
 from tagtopic.inference.parameters import Parameters, Priors
 
 STARTS = ("merged", "nmf", "random")
 
-SAMPLE = 20_000
+SAMPLE = 10_000
 """Documents that the start looks at."""
+
+WORDS = 4_000
+"""Words that the start looks at, the commonest: rare ones say little and would take most of the memory."""
 
 TRIES = (2, 3, 2)
 """Each try of "merged" begins with so many times the topics that are wanted."""
@@ -36,6 +41,9 @@ UPDATES_BEFORE, UPDATES_AFTER = 8, 10
 
 SWEEPS = 3
 """Updates of the documents for each of the topics: to gather a document's words costs about as much as a sweep."""
+
+BLOCK_ENTRIES = 1 << 17
+"""Smaller blocks than in a fit: there are more topics, and memory should not be more."""
 
 UNIGRAM_SHARE = 0.05
 """How much of the corpus's own word frequencies each starting topic has: no word may be impossible in a topic."""
@@ -59,39 +67,48 @@ def word_frequencies(corpus: Corpus) -> Float64s:
 
 def start_topics(
     corpus: Corpus, frequencies: Float64s, n_topics: int, init: str, random: np.random.Generator, n_jobs: int | None
-) -> Float64s:
+) -> Floats:
     """Topics (words, topics) to start from; columns sum to 1."""
     filled = np.flatnonzero(np.diff(corpus.counts.indptr))
     sample = corpus[np.sort(random.permutation(filled)[:SAMPLE])]
-    columns = np.unique(sample.counts.indices)
-    if init == "random" or n_topics == 1 or n_topics >= min(len(sample), len(columns)):
-        return random_topics(frequencies, n_topics, random)
+    columns = commonest_words(sample)
     documents = Corpus.from_counts(sample.counts[:, columns], fractional=True)
+    documents = documents[np.diff(documents.counts.indptr) > 0]
+    if init == "random" or n_topics == 1 or n_topics >= min(len(documents), len(columns)):
+        return random_topics(frequencies, n_topics, random)
     find = merged_topics if init == "merged" else factored_topics
-    topics = np.repeat(UNIGRAM_SHARE * frequencies[:, None], n_topics, axis=1)
-    topics[columns] += (1 - UNIGRAM_SHARE) * find(documents, n_topics, random, n_jobs)
-    return np.asarray(topics / topics.sum(axis=0))
+    # words that were not looked at have their frequency, and share the rest of each topic with those that were
+    share = 1 - UNIGRAM_SHARE * frequencies[columns].sum() - np.delete(frequencies, columns).sum()
+    found = find(documents, n_topics, random, n_jobs)
+    topics = np.repeat(frequencies[:, None].astype(np.float32), n_topics, axis=1)
+    topics[columns] = UNIGRAM_SHARE * topics[columns] + share * found
+    topics /= topics.sum(axis=0)
+    return topics
 
 
-def random_topics(frequencies: Float64s, n_topics: int, random: np.random.Generator) -> Float64s:
+def commonest_words(corpus: Corpus) -> Int32s:
+    """The columns of the words that occur, at most the ``WORDS`` commonest, in order."""
+    sizes = np.bincount(corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words)
+    return np.sort(np.argsort(-sizes, kind="stable")[: min(WORDS, np.count_nonzero(sizes))]).astype(np.int32)
+
+
+def random_topics(frequencies: Float64s, n_topics: int, random: np.random.Generator) -> Floats:
     """Topics that scatter around the corpus's word frequencies."""
-    topics = frequencies[:, None] * random.gamma(1.0, size=(len(frequencies), n_topics))
-    return np.asarray(topics / topics.sum(axis=0))
+    topics = random.standard_gamma(1.0, size=(len(frequencies), n_topics), dtype=np.float32)
+    topics *= frequencies[:, None].astype(np.float32)
+    topics /= topics.sum(axis=0)
+    return topics
 
 
 def merged_topics(corpus: Corpus, n_topics: int, random: np.random.Generator, n_jobs: int | None) -> Floats:
     """The best of a few tries of: too many seeds, a few updates, the most alike merged, more updates."""
-    best: Factors | None = None
-    for multiple in TRIES:
-        n_seeds = min(multiple * n_topics, len(corpus))
-        seeds = seed_topics(corpus, n_seeds, random)
-        many = factor(corpus, seeds, None, UPDATES_BEFORE, n_jobs)
-        few = merge(many, n_topics)
-        found = factor(corpus, few.topics, few.documents, UPDATES_AFTER, n_jobs)
-        if best is None or found.objective > best.objective:
-            best = found
-    assert best is not None
-    return best.topics
+    tries = (_one_try(corpus, n_topics, min(multiple * n_topics, len(corpus)), random, n_jobs) for multiple in TRIES)
+    return max(tries, key=lambda found: found.objective).topics
+
+
+def _one_try(corpus: Corpus, n_topics: int, n_seeds: int, random: np.random.Generator, n_jobs: int | None) -> Factors:
+    few = merge(factor(corpus, seed_topics(corpus, n_seeds, random), None, UPDATES_BEFORE, n_jobs), n_topics)
+    return factor(corpus, few.topics, few.documents, UPDATES_AFTER, n_jobs)
 
 
 def factored_topics(corpus: Corpus, n_topics: int, random: np.random.Generator, n_jobs: int | None) -> Floats:
@@ -110,26 +127,35 @@ def seed_topics(corpus: Corpus, n_seeds: int, random: np.random.Generator) -> Fl
     # scikit-learn's k-means takes 32-bit offsets only
     matrix = sp.csr_matrix((profiles.data, counts.indices, counts.indptr.astype(np.int32)), shape=counts.shape)
     _, chosen = kmeans_plusplus(matrix, n_seeds, random_state=int(random.integers(2**31)), n_local_trials=1)
-    nearest = np.asarray((matrix @ matrix[chosen].T).argmax(axis=1)).ravel()
+    seeds = matrix[chosen].T.tocsr()
+    nearest = np.concatenate(
+        [np.asarray((matrix[first:last] @ seeds).argmax(axis=1)).ravel() for first, last in cut_rows(len(corpus), 1000)]
+    )
     members = sp.csr_array((np.ones(len(nearest)), (nearest, np.arange(len(nearest)))), shape=(n_seeds, len(corpus)))
-    topics = np.asarray((members @ counts).todense(), dtype=np.float64).T
+    topics = np.asarray((members @ counts).toarray(), dtype=np.float32).T
     # half as much again of the corpus's frequencies: a seed speaks of few words and must be able to learn others
-    topics += 0.5 * word_frequencies(corpus)[:, None] * topics.sum(axis=0)
-    return np.asarray(topics / np.maximum(topics.sum(axis=0), 1e-12), dtype=np.float32)
+    topics += np.float32(0.5) * np.outer(word_frequencies(corpus).astype(np.float32), topics.sum(axis=0))
+    return np.ascontiguousarray(topics / np.maximum(topics.sum(axis=0), 1e-12))
 
 
 def merge(factors: Factors, n_topics: int) -> Factors:
     """Merge the most alike topics (average linkage, Hellinger distance) until ``n_topics`` are left."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
-    tree = linkage(np.sqrt(factors.topics.T, dtype=np.float64), "average")
+    roots = np.sqrt(factors.topics)
+    with threadpool_limits(1):  # BLAS sums in another order with other numbers of threads
+        likeness = (roots.T @ roots).astype(np.float64)
+    distance = np.sqrt(np.maximum(2.0 - 2.0 * likeness, 0.0))
+    tree = linkage(distance[np.triu_indices(len(distance), 1)], "average")
     group = fcluster(tree, n_topics, "maxclust") - 1
-    together = np.zeros((len(group), n_topics))
+    together = np.zeros((len(group), n_topics), np.float32)
     together[np.arange(len(group)), group] = 1.0
-    topics = (factors.topics * factors.sizes) @ together + 1e-12
+    with threadpool_limits(1):
+        topics = (factors.topics * factors.sizes.astype(np.float32)) @ together + np.float32(1e-12)
+        documents = factors.documents @ together + np.float32(1e-6)
     return Factors(
-        topics=(topics / topics.sum(axis=0)).astype(np.float32),
-        documents=(factors.documents @ together + 1e-6).astype(np.float32),
+        topics=topics / topics.sum(axis=0),
+        documents=documents,
         sizes=factors.sizes @ together,
         objective=factors.objective,
     )
@@ -143,7 +169,7 @@ def factor(corpus: Corpus, topics: Floats, documents: Floats | None, updates: in
     )
     no_priors = Priors(alpha=np.zeros(n_topics), beta=np.zeros(corpus.n_words))
     spare = Statistics(np.empty_like(topics), np.empty_like(parameters.theta), 0.0)
-    with LocalEngine(n_jobs).start(corpus, parameters, "map") as run:
+    with LocalEngine(n_jobs, block_entries=BLOCK_ENTRIES).start(corpus, parameters, "map") as run:
         if documents is not None:
             run.state.rho[:] = documents
         for _ in range(updates):
@@ -159,7 +185,6 @@ def factor(corpus: Corpus, topics: Floats, documents: Floats | None, updates: in
 def singular_factors(counts: Any, n_topics: int, seed: int) -> Factors:
     """NNDSVD (Boutsidis and Gallopoulos), zeros filled with the mean."""
     from sklearn.utils.extmath import randomized_svd
-    from threadpoolctl import threadpool_limits
 
     # one BLAS thread: the vectors then do not depend on the machine's number of cores
     with threadpool_limits(1):
