@@ -1,0 +1,40 @@
+"""Time to the first result: nothing heavy at import, and nothing compiled twice."""
+
+import subprocess
+import sys
+
+import pytest
+
+FIT = """
+from tagtopic import TWDA
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.inference.e_step import infer_documents
+from tagtopic.inference.accumulate import add_scaled_rows
+TWDA(2, max_iter=2, random_state=0).fit(make_tagged_corpus(50, 2, 5, 40).corpus)
+for kernel in (infer_documents, add_scaled_rows):
+    print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))
+"""
+
+
+def python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("code", ["import tagtopic", "import tagtopic.cli.main"])
+def test_importing_the_package_imports_nothing_heavy(code: str) -> None:
+    heavy = {"numba", "sklearn", "scipy", "pyarrow", "pandas", "pyspark", "gensim", "tomotopy"}
+    loaded = python(f"import sys; {code}; print(*{{name.split('.')[0] for name in sys.modules}})").split()
+    assert not heavy & set(loaded)
+
+
+def test_importing_the_models_imports_no_extra() -> None:
+    loaded = python("import sys; from tagtopic import TWDA, Corpus; print(*sys.modules)").split()
+    assert not {"pyspark", "gensim", "tomotopy", "polars", "matplotlib", "rich"} & set(loaded)
+
+
+def test_a_second_process_reuses_the_compiled_kernels() -> None:
+    python(FIT)
+    for line in python(FIT).splitlines():
+        hits, misses = map(int, line.split())
+        assert hits > 0
+        assert misses == 0
