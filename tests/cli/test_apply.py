@@ -47,6 +47,23 @@ def test_new_documents_from_standard_input(tagtopic: Command, model: Path) -> No
     assert np.argmax(mixes[0]["topics"]) != np.argmax(mixes[1]["topics"])
 
 
+def test_predict_finds_the_author_of_a_new_text(tagtopic: Command, model: Path, tmp_path: Path) -> None:
+    rows = [{"id": "x", "body": "Engine! gear, wheel."}, {"id": "y", "body": "a storm; lightning"}]
+    stdin = "".join(json.dumps(row) + "\n" for row in rows)
+    asked = ("predict", model, "-", "--text", "body")
+    found: Any = tagtopic(*asked, "--json", stdin=stdin).json
+    assert [document["id"] for document in found] == ["x", "y"]
+    assert [document["tags"][0]["tag"] for document in found] == ["author:Ada", "author:Mary"]
+    assert found[0]["tags"][0]["probability"] > 0.8
+    years: Any = tagtopic(*asked, "--kinds", "year", "-n", 1, "--json", stdin=stdin).json
+    assert [len(document["tags"]) for document in years] == [1, 1]
+    assert all(document["tags"][0]["tag"].startswith("year:") for document in years)
+    assert tagtopic(*asked, "-o", tmp_path / "tags.csv", stdin=stdin).code == 0
+    assert (tmp_path / "tags.csv").read_text().startswith("id,rank,tag,probability\nx,1,author:Ada,")
+    assert "author:Mary" in tagtopic(*asked, "--method", "likelihood", stdin=stdin).out
+    assert "no tags of kind 'venue'" in tagtopic(*asked, "--kinds", "venue", stdin=stdin).err
+
+
 def test_evaluate_measures_perplexity(tagtopic: Command, model: Path, documents: Path) -> None:
     found: Any = tagtopic("evaluate", model, documents, *READ, "--json").json
     corpus = Corpus.read(documents, text="body", tags=["author", "year"])

@@ -1,4 +1,4 @@
-"""`tagtopic rank` and `transform`: a model on documents."""
+"""`tagtopic rank`, `predict` and `transform`: a model on documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tagtopic.cli import options
 from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, load_model, read_corpus
 from tagtopic.cli.output import Answer, Column, check_output, show
-from tagtopic.cli.tables import percent, weights_answer
+from tagtopic.cli.tables import percent, predictions_answer, weights_answer
 
 SHOWN = 20  # documents in a table for a person; --json and --output have all
 
@@ -23,6 +23,12 @@ def register(app: typer.Typer) -> None:
             "tagtopic rank movies.tagtopic movies.jsonl --text storyline --tags keywords --top 3 -o weights.csv",
         )
     )(rank)
+    app.command(
+        epilog=examples(
+            "tagtopic predict movies.tagtopic new.jsonl --text storyline --kinds keywords -o tags.csv",
+            "tagtopic predict movies.tagtopic - --text storyline --json < new.jsonl",
+        )
+    )(predict)
     app.command(
         epilog=examples(
             "tagtopic transform movies.tagtopic new.jsonl --text storyline --tags director -o topics.parquet",
@@ -54,6 +60,35 @@ def rank(
     corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
     ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
     answer = weights_answer(_title(len(corpus), "documents and their tags by weight"), ranked, top)
+    show(answer, as_json=as_json, output=output, quiet=quiet, at_most=SHOWN)
+
+
+def predict(
+    model: options.Model,
+    files: options.Inputs,
+    text: options.Text = None,
+    id_column: options.Id = None,
+    top: Annotated[int, typer.Option("--top", "-n", min=1, help="How many tags of each document.")] = 10,
+    kinds: Annotated[
+        str | None, typer.Option("--kinds", help="Only tags of these kinds (before the colon), with commas between.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", help="neighbours (calibrated), or likelihood (the paper's score).")
+    ] = "neighbours",
+    skip_errors: options.SkipErrors = False,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Predict the tags that each document's text speaks for."""
+    check_output(output)
+    fitted = load_model(model).set_params(n_jobs=jobs)
+    columns = Columns.of(text, None, id_column, None, skip_errors=skip_errors)
+    corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
+    found = fitted.predict_tags(corpus, top, method=method, kinds=options.several(kinds))
+    documents = list(zip(corpus.ids, found, strict=True))
+    answer = predictions_answer(_title(len(corpus), "documents and their most probable tags"), documents)
     show(answer, as_json=as_json, output=output, quiet=quiet, at_most=SHOWN)
 
 

@@ -11,7 +11,7 @@ import typer
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
 from tagtopic.cli.output import print_table, remark, results
-from tagtopic.cli.tables import tags_answer, topics_answer, weights_answer
+from tagtopic.cli.tables import predictions_answer, tags_answer, topics_answer, weights_answer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,6 +26,8 @@ WELL_KNOWN_TAGS = (
     "module:scipy.signal", "module:sklearn.cluster", "module:tkinter", "module:email", "package:numba",
 )  # fmt: skip
 WELL_KNOWN_OBJECTS = ("scipy.optimize.minimize", "sklearn.linear_model.LogisticRegression", "json.dumps")
+
+SENTENCES = ("Minimise a scalar function with bounds", "Read a compressed file line by line", "Eigenvalues of a matrix")
 
 
 def register(app: typer.Typer) -> None:
@@ -86,3 +88,6 @@ def _tell(console: Console, model: TWDA, corpus: Corpus) -> None:
     chosen = [ids.index(name) for name in WELL_KNOWN_OBJECTS if name in ids] or [0]
     ranked = list(zip((ids[i] for i in chosen), model.rank_tags(corpus[chosen]), strict=True))
     print_table(weights_answer("tags by weight, heaviest first", ranked), console=console)
+    console.rule("Which tags would a new text have?")
+    predicted = list(zip(SENTENCES, model.predict_tags(list(SENTENCES), 5), strict=True))
+    print_table(predictions_answer("tags by probability", predicted), console=console)

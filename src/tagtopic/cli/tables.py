@@ -97,6 +97,21 @@ def weights_answer(title: str, documents: Sequence[tuple[str, Ranked]], n: int |
     )
 
 
+def predictions_answer(title: str, documents: Sequence[tuple[str, Ranked]]) -> Answer:
+    """The most probable tags of each document."""
+    return Answer(
+        title=title,
+        columns=[Column("document"), Column("tags", ratio=1)],
+        lines=[[name, _weighed(tags)] for name, tags in documents],
+        value=[{"id": name, "tags": records(tags, "tag")} for name, tags in documents],
+        rows=[
+            {"id": name, "rank": rank, "tag": tag, "probability": probability}
+            for name, tags in documents
+            for rank, (tag, probability) in enumerate(tags, 1)
+        ],
+    )
+
+
 def figures_answer(title: str, figures: dict[str, Any]) -> Answer:
     """Names and figures."""
     return Answer(

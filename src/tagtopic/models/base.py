@@ -21,14 +21,16 @@ from tagtopic.models import inputs, setup
 from tagtopic.models.checkpoint import Checkpoint
 from tagtopic.models.em import Callback, EMSettings, ExpectationMaximisation
 from tagtopic.models.posterior import DocumentPosteriors, infer, largest
+from tagtopic.models.prediction import TagPredictor
 from tagtopic.models.priors import Prior, smoothed_shares
 from tagtopic.models.progress import watched
 from tagtopic.models.questions import Questions
+from tagtopic.models.tag_questions import TagQuestions
 
 NUMBERS = [np.float64, np.float32, np.int64, np.int32]
 
 
-class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """The family's common part; use TWTM, TWDA or LDA.
 
     Learnt attributes: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1;
@@ -36,7 +38,8 @@ class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     ``tag_names_``, ``tag_frequencies_`` (the share of documents with the tag), ``topic_shares_`` (of all words in
     training); the priors ``tag_weight_prior_``, ``latent_weight_prior_``, ``latent_topic_prior_``,
     ``tag_topic_prior_``, ``topic_word_prior_``; ``bound_`` (one number an iteration), ``prior_updates_`` (the
-    iterations after which priors were learnt), ``n_iter_``, ``converged_``.
+    iterations after which priors were learnt), ``n_iter_``, ``converged_``; ``tag_predictor_`` (what ``predict_tags``
+    remembers of the documents; None without tags).
     """
 
     _latent: ClassVar[bool]
@@ -213,6 +216,7 @@ class TagTopicModel(Questions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.prior_updates_ = tuple(em.history.prior_updates)
         self.n_iter_ = len(em.history.bound)
         self.converged_ = em.history.converged
+        self.tag_predictor_ = TagPredictor.fit(corpus, n_jobs=self.n_jobs)
 
     @property
     def _n_features_out(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from tagtopic._version import __version__
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rules import TextRules
+from tagtopic.models.prediction import TagPredictor
 from tagtopic.models.storage import StorageError, read_tensors, write_tensors
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ ARRAYS = (
 )  # fmt: skip
 NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "n_features_in_")
 NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every")
+PREDICTOR = "tag_predictor."
 
 
 class ModelFileError(ValueError):
@@ -39,6 +41,8 @@ def save_model(model: TagTopicModel, path: Path) -> None:
     for name, strings in (("words", model.words_), ("tag_names", model.tag_names_)):
         packed = Names.of(strings)
         tensors[f"{name}.offsets"], tensors[f"{name}.bytes"] = packed.offsets, packed.data
+    if model.tag_predictor_ is not None:
+        tensors |= {PREDICTOR + name: array for name, array in model.tag_predictor_.to_arrays().items()}
     header = {
         "format": FORMAT,
         "version": __version__,
@@ -87,6 +91,7 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
     model.tag_names_ = tuple(Names(tensors["tag_names.offsets"], tensors["tag_names.bytes"]))
     model.rules_ = None if header["rules"] is None else TextRules.from_json(header["rules"])
     model.prior_updates_ = tuple(header["prior_updates"])
+    model.tag_predictor_ = _predictor(tensors, model.tag_names_)
     if header["feature_names"]:
         model.feature_names_in_ = np.array(model.words_, dtype=object)
     n_topics = len(model.components_)
@@ -99,6 +104,12 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
         if found != expected:
             raise ValueError(f"its {what} have the shape {found} instead of {expected}")
     return model
+
+
+def _predictor(tensors: dict[str, Any], tag_names: tuple[str, ...]) -> TagPredictor | None:
+    """What predicts tags; None in a file from before there was one, or of a model without tags."""
+    arrays = {name.removeprefix(PREDICTOR): array for name, array in tensors.items() if name.startswith(PREDICTOR)}
+    return TagPredictor.from_arrays(arrays, tag_names) if arrays else None
 
 
 def _plain(value: Any) -> Any:

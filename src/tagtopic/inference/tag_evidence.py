@@ -1,0 +1,207 @@
+"""What remembered documents say about the tags of a new one: a kernel over an inverted index.
+
+The documents that are remembered are unit vectors x_i of weighted words, indexed by word. For a new document q, with
+s_i = q . x_i its likeness to document i, each tag j has
+
+    centroid_j    q . sum_{i has j} x_i / |sum_{i has j} x_i|: likeness to all of the tag's documents together
+    near_j        sum of s_i^2 over those of the k most alike documents that have the tag
+    close_j       sum of s_i^4 over all documents that have the tag
+    nearest_j     the largest s_i among them
+
+all from one pass over the postings of the document's words: sum_{i has j} s_i is the centroid's product, so tags x
+words is never made. The tests hold it to a readable twin in NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagtopic.inference.arrays import Floats, Int32s, Int64s
+from tagtopic.inference.compiled import compiled
+
+CENTROID, NEAR, CLOSE, NEAREST, DOCUMENTS = range(5)
+"""Columns of the evidence; DOCUMENTS is how many remembered documents have the tag."""
+
+N_COLUMNS = 5
+
+
+class Memory(NamedTuple):
+    """Remembered documents: postings of each word (documents and weights), tags of each document, sums by tag.
+
+    ``lengths`` is |sum_{i has j} x_i|^2, ``sizes`` the number of documents and ``kinds`` the number of the kind, for
+    each tag j.
+    """
+
+    word_starts: Int64s
+    documents: Int32s
+    weights: Floats
+    tag_starts: Int64s
+    tags: Int32s
+    lengths: Floats
+    sizes: Floats
+    kinds: Int32s
+
+
+class Queries(NamedTuple):
+    """New documents as rows of weighted words; ``rows`` is where each stands in the memory itself, or -1.
+
+    A document that is remembered is asked about as if it were not: it, and its part in its tags' sums, is left out.
+    """
+
+    starts: Int64s
+    words: Int32s
+    weights: Floats
+    rows: Int64s
+
+
+class Evidence(NamedTuple):
+    """How many tags each query has, which, what speaks for them (columns above), and the best of their kinds.
+
+    ``found`` (queries), ``tags`` (queries, most), ``values`` (queries, most, columns), ``best`` (queries, most, 2): the
+    largest centroid and near score that any tag of the same kind has for this query.
+    """
+
+    found: Int64s
+    tags: Int32s
+    values: Floats
+    best: Floats
+
+
+@compiled
+def likenesses(memory: Memory, queries: Queries, query: int, likeness: Floats) -> None:
+    """``likeness[i] = q . x_i``, 0 for the document itself."""
+    likeness[:] = 0
+    for p in range(queries.starts[query], queries.starts[query + 1]):
+        word, weight = queries.words[p], queries.weights[p]
+        for entry in range(memory.word_starts[word], memory.word_starts[word + 1]):
+            likeness[memory.documents[entry]] += weight * memory.weights[entry]
+    if queries.rows[query] >= 0:
+        likeness[queries.rows[query]] = 0
+
+
+@compiled
+def threshold(values: Floats, n: int) -> float:
+    """The n-th largest of the values, or 0 if there are not as many."""
+    if n >= values.shape[0]:
+        return 0.0
+    return float(np.partition(values, values.shape[0] - n)[values.shape[0] - n])
+
+
+@compiled
+def sum_by_tag(memory: Memory, likeness: Floats, limit: float, table: Floats) -> None:
+    """Fill the table (tags, columns): sums over documents by tag."""
+    table[:] = 0
+    for i in range(likeness.shape[0]):
+        s = likeness[i]
+        if s <= 0:
+            continue
+        square = s * s
+        for p in range(memory.tag_starts[i], memory.tag_starts[i + 1]):
+            row = table[memory.tags[p]]
+            row[CENTROID] += s
+            row[CLOSE] += square * square
+            if s > row[NEAREST]:
+                row[NEAREST] = s
+            if s >= limit:
+                row[NEAR] += square
+
+
+@compiled
+def finish_table(memory: Memory, itself: int, table: Floats) -> None:
+    """Divide the centroids' products by their lengths, and count documents; the document itself does not count."""
+    for j in range(table.shape[0]):
+        table[j, DOCUMENTS] = memory.sizes[j]
+    own = np.zeros(table.shape[0], np.bool_)
+    if itself >= 0:
+        for p in range(memory.tag_starts[itself], memory.tag_starts[itself + 1]):
+            own[memory.tags[p]] = True
+            table[memory.tags[p], DOCUMENTS] -= 1
+    for j in range(table.shape[0]):
+        length = memory.lengths[j]
+        if own[j]:
+            length -= 2 * table[j, CENTROID] + 1  # |c - x|^2 where c . x = table + 1
+        table[j, CENTROID] = table[j, CENTROID] / math.sqrt(length) if length > 1e-6 else 0.0
+
+
+@compiled
+def best_by_kind(memory: Memory, table: Floats, best: Floats) -> None:
+    """For each kind of tag the largest centroid and near score: ``best`` (kinds, 2)."""
+    best[:] = 1e-6
+    for j in range(table.shape[0]):
+        kind = memory.kinds[j]
+        best[kind, 0] = max(best[kind, 0], table[j, CENTROID])
+        best[kind, 1] = max(best[kind, 1], table[j, NEAR])
+
+
+@compiled
+def choose(memory: Memory, table: Floats, best: Floats, allowed: NDArray[np.bool_], n: int) -> Int64s:
+    """The (at most n) tags with the best sum of centroid and near score, each relative to the best of its kind."""
+    score = np.zeros(table.shape[0], table.dtype)
+    for j in range(table.shape[0]):
+        if allowed[j] and table[j, DOCUMENTS] > 0:
+            kind = memory.kinds[j]
+            score[j] = table[j, CENTROID] / best[kind, 0] + table[j, NEAR] / best[kind, 1]
+    limit = threshold(score, n)
+    chosen = np.empty(n, np.int64)
+    found = 0
+    for above in (True, False):  # ties with the limit are taken last, in order, while there is room
+        for j in range(table.shape[0]):
+            fits = score[j] > limit if above else score[j] == limit
+            if fits and score[j] > 0 and found < n:
+                chosen[found] = j
+                found += 1
+    return np.sort(chosen[:found])
+
+
+@compiled
+def gather_evidence(
+    memory: Memory,
+    queries: Queries,
+    first: int,
+    last: int,
+    allowed: NDArray[np.bool_],
+    n_near: int,
+    out: Evidence,
+) -> None:
+    """For queries ``first:last``, the most promising of the allowed tags and what speaks for them."""
+    likeness = np.empty(memory.tag_starts.shape[0] - 1, np.float32)
+    table = np.empty((memory.sizes.shape[0], N_COLUMNS), np.float32)
+    best = np.empty((memory.kinds.max() + 1, 2), np.float32)
+    for query in range(first, last):
+        likenesses(memory, queries, query, likeness)
+        sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
+        finish_table(memory, queries.rows[query], table)
+        best_by_kind(memory, table, best)
+        chosen = choose(memory, table, best, allowed, out.tags.shape[1])
+        out.found[query] = chosen.shape[0]
+        for c in range(chosen.shape[0]):
+            out.tags[query, c] = chosen[c]
+            for column in range(N_COLUMNS):
+                out.values[query, c, column] = table[chosen[c], column]
+            out.best[query, c] = best[memory.kinds[chosen[c]]]
+
+
+@compiled
+def squared_lengths(
+    by_tag_starts: Int64s, by_tag_documents: Int32s, starts: Int64s, words: Int32s, weights: Floats, n_words: int,
+    first: int, last: int, lengths: Floats,
+) -> None:  # fmt: skip
+    """For tags ``first:last``, the squared length of the sum of their documents' vectors."""
+    total = np.zeros(n_words)
+    for j in range(first, last):
+        length = 0.0
+        for p in range(by_tag_starts[j], by_tag_starts[j + 1]):
+            i = by_tag_documents[p]
+            for entry in range(starts[i], starts[i + 1]):
+                # (t + x)^2 - t^2, so that no second pass is needed
+                length += weights[entry] * (2 * total[words[entry]] + weights[entry])
+                total[words[entry]] += weights[entry]
+        lengths[j] = length
+        for p in range(by_tag_starts[j], by_tag_starts[j + 1]):
+            i = by_tag_documents[p]
+            for entry in range(starts[i], starts[i + 1]):
+                total[words[entry]] = 0.0

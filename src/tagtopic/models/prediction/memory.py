@@ -1,0 +1,121 @@
+"""The training documents as the tag predictor remembers them: weighted words, indexed by word.
+
+A word that occurs c times in a document weighs c (1 + S) / (c + S) times 1 + log((1 + D) / (1 + documents with it)),
+and documents are scaled to length 1. That repeats count for little (S = 0.4: a second mention adds a sixth) matters: on
+1,500 ACL abstracts the neighbours' recall@10 was 0.212 with the usual 1 + log c and 0.224 so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagtopic.engines.blocks import read_only
+from tagtopic.engines.workers import Workers, cut_evenly
+from tagtopic.inference.arrays import Floats
+from tagtopic.inference.tag_evidence import Memory, squared_lengths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tagtopic.corpus import Corpus
+
+SATURATION = 0.4
+
+MOST_ENTRIES = 1 << 25
+"""(document, word) entries that are remembered, a quarter of a gigabyte; of larger corpora a random part."""
+
+CHUNK_ENTRIES = 1 << 14
+
+
+def word_scores(counts: Any) -> Floats:
+    """What each word is worth: 1 + log((1 + D) / (1 + documents with it))."""
+    with_word = np.bincount(counts.indices, minlength=counts.shape[1])
+    return np.asarray(1 + np.log((1 + counts.shape[0]) / (1 + with_word)), np.float32)
+
+
+def weighted_rows(counts: Any, scores: Floats) -> Any:
+    """Documents as unit vectors of weighted words (float32 CSR); an empty document stays zero."""
+    data = counts.data.astype(np.float32)
+    data = data * (1 + SATURATION) / (data + SATURATION) * scores[counts.indices]
+    owner = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    lengths = np.sqrt(np.bincount(owner, weights=data.astype(np.float64) ** 2, minlength=counts.shape[0]))
+    data = (data / np.maximum(lengths, 1e-12)[owner]).astype(np.float32)
+    return sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+
+
+def remembered_rows(corpus: Corpus, most_entries: int, random: np.random.Generator) -> Any:
+    """Which documents to remember: all that have tags and words, or as many at random as fit."""
+    entries = np.diff(corpus.counts.indptr)
+    rows = np.flatnonzero((entries > 0) & (np.diff(corpus.tags.indptr) > 0))
+    if entries[rows].sum() <= most_entries:
+        return rows
+    shuffled = random.permutation(rows)
+    return np.sort(shuffled[np.cumsum(entries[shuffled]) <= most_entries])
+
+
+def build_memory(vectors: Any, tags: Any, kinds: Any, n_jobs: int | None) -> Memory:
+    """Index the documents' vectors by word and sum them by tag."""
+    by_word = sp.csc_array(vectors)
+    by_tag = sp.csc_array(tags)
+    starts, words = read_only(vectors.indptr, np.int64), read_only(vectors.indices, np.int32)
+    tag_starts, documents = read_only(by_tag.indptr, np.int64), read_only(by_tag.indices, np.int32)
+    weights = read_only(vectors.data, np.float32)
+    lengths = np.zeros(tags.shape[1], np.float32)
+
+    def add(part: tuple[int, int]) -> None:
+        squared_lengths(tag_starts, documents, starts, words, weights, vectors.shape[1], *part, lengths)
+
+    with Workers(n_jobs) as workers:
+        workers.map(add, cut_evenly(tag_starts, CHUNK_ENTRIES))
+    return as_memory(
+        word_starts=by_word.indptr,
+        documents=by_word.indices,
+        weights=by_word.data,
+        tag_starts=tags.indptr,
+        tags=tags.indices,
+        lengths=lengths,
+        sizes=np.diff(by_tag.indptr),
+        kinds=kinds,
+    )
+
+
+def as_memory(**arrays: Any) -> Memory:
+    """The arrays as the kernels take them: one type each, so that they are compiled once."""
+    types: dict[str, type[np.generic]] = {"word_starts": np.int64, "tag_starts": np.int64}
+    types |= dict.fromkeys(("documents", "tags", "kinds"), np.int32)
+    return Memory(**{name: read_only(arrays[name], types.get(name, np.float32)) for name in Memory._fields})
+
+
+def kinds_of(tag_names: Sequence[str]) -> tuple[tuple[str, ...], Any]:
+    """The kinds of tags, sorted, and the number of each tag's kind. A tag without a colon has the kind ""."""
+    parts = (name.partition(":") for name in tag_names)
+    names = [kind if colon else "" for kind, colon, _ in parts]
+    kinds, numbers = np.unique(np.array(names, dtype=object), return_inverse=True)
+    return tuple(kinds.tolist()), numbers.astype(np.int32)
+
+
+def check_memory(memory: Memory, n_words: int) -> None:
+    """Raise if the arrays do not fit together: kernels do not look where they step."""
+    n_documents, n_tags = len(memory.tag_starts) - 1, len(memory.sizes)
+    sound = (
+        len(memory.word_starts) == n_words + 1
+        and _are_starts(memory.word_starts, len(memory.documents))
+        and _are_starts(memory.tag_starts, len(memory.tags))
+        and len(memory.weights) == len(memory.documents)
+        and len(memory.lengths) == len(memory.kinds) == n_tags
+        and _within(memory.documents, n_documents)
+        and _within(memory.tags, n_tags)
+    )
+    if not sound:
+        raise ValueError("the documents that its tag predictor remembers do not fit together")
+
+
+def _are_starts(starts: Any, end: int) -> bool:
+    return bool(len(starts) > 0 and starts[0] == 0 and starts[-1] == end and np.all(np.diff(starts) >= 0))
+
+
+def _within(indices: Any, size: int) -> bool:
+    return len(indices) == 0 or bool(indices.min() >= 0 and indices.max() < size)

@@ -1,0 +1,187 @@
+"""Tags for documents, by what a model's training documents say.
+
+Topics alone do not tell one tag from another when tags are many (recall@10 of the paper's score on 11,365 authors is
+0.03), and added next to nothing to this: documents like the new one, and the tags they have. Each tag's evidence is
+gathered in one pass over an inverted index (``inference/tag_evidence.py``) and turned into a calibrated probability by
+a small learnt mix (``mixing.py``). See docs/decisions/tag-prediction.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from tagtopic.engines.blocks import read_only
+from tagtopic.engines.workers import Workers, cut_rows
+from tagtopic.inference.arrays import Float64s, Floats
+from tagtopic.inference.tag_evidence import N_COLUMNS, Evidence, Memory, Queries, gather_evidence
+from tagtopic.models.prediction.memory import (
+    MOST_ENTRIES,
+    as_memory,
+    build_memory,
+    check_memory,
+    kinds_of,
+    remembered_rows,
+    weighted_rows,
+    word_scores,
+)
+from tagtopic.models.prediction.mixing import features, learn_mix, probabilities
+
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+
+NEIGHBOURS = 50
+CANDIDATES = 200
+EXAMPLES = 2000
+"""Documents on which the mix is learnt."""
+
+BATCH = 1024
+CHUNK = 16
+
+Ranked = list[tuple[str, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class TagPredictor:
+    """What it takes to predict tags: the remembered documents, the words' scores, the mix, the share of each tag."""
+
+    memory: Memory
+    scores: Floats
+    mix: Float64s
+    shares: Float64s
+    tag_names: tuple[str, ...]
+    kind_names: tuple[str, ...]
+
+    @classmethod
+    def fit(
+        cls, corpus: Corpus, *, n_jobs: int | None = None, random_state: int = 0, most_entries: int = MOST_ENTRIES
+    ) -> TagPredictor | None:
+        """Remember the tagged documents and learn the mix; None if no document has both words and tags."""
+        random = np.random.default_rng(random_state)
+        rows = remembered_rows(corpus, most_entries, random)
+        if not len(rows):
+            return None
+        kept = corpus if len(rows) == len(corpus) else corpus[rows]
+        scores = word_scores(kept.counts)
+        vectors = weighted_rows(kept.counts, scores)
+        kind_names, kinds = kinds_of(kept.tag_names)
+        memory = build_memory(vectors, kept.tags, kinds, n_jobs)
+        sample = np.sort(random.permutation(len(kept))[:EXAMPLES])
+        mix = _learn(memory, vectors[sample], sample, len(kind_names), n_jobs)
+        return cls(memory, scores, mix, memory.sizes / np.float64(len(kept)), kept.tag_names, kind_names)
+
+    def predict(
+        self, counts: Any, n: int = 10, *, kinds: Iterable[str] | None = None, n_jobs: int | None = None
+    ) -> list[Ranked]:
+        """For each document (a row of word counts) its n most probable tags.
+
+        A document without known words gets the tags used most, with their shares of the documents.
+        """
+        allowed = self.allowed(kinds)
+        answers: list[Ranked] = []
+        for first, last in cut_rows(counts.shape[0], BATCH):
+            vectors = weighted_rows(counts[first:last], self.scores)
+            evidence = gather(self.memory, vectors, None, max(CANDIDATES, n), allowed, n_jobs)
+            values = probabilities(features(evidence), self.mix[self.memory.kinds[evidence.tags]])
+            answers += [
+                self._ranked(evidence.tags[i, :found], values[i, :found], n) if found else self._by_share(allowed, n)
+                for i, found in enumerate(evidence.found.tolist())
+            ]
+        return answers
+
+    def allowed(self, kinds: Iterable[str] | None) -> Any:
+        """Which tags are of the given kinds; of any if None."""
+        if kinds is None:
+            return np.ones(len(self.tag_names), bool)
+        wanted = {kinds} if isinstance(kinds, str) else set(kinds)
+        unknown = sorted(wanted.difference(self.kind_names))
+        if unknown:
+            known = ", ".join(repr(kind) for kind in self.kind_names)
+            raise ValueError(f"the model has no tags of kind {unknown[0]!r}; it has {known}")
+        return np.array([kind in wanted for kind in self.kind_names])[self.memory.kinds]
+
+    def to_arrays(self) -> dict[str, Any]:
+        """All that a file must keep; kinds come again from the names of the tags."""
+        kept = {name: array for name, array in self.memory._asdict().items() if name != "kinds"}
+        return {**kept, "scores": self.scores, "mix": self.mix, "shares": self.shares}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any], tag_names: Sequence[str]) -> TagPredictor:
+        """The same from what ``to_arrays`` gave; an error if the arrays do not fit together."""
+        kind_names, kinds = kinds_of(tag_names)
+        memory = as_memory(**arrays, kinds=kinds)
+        check_memory(memory, len(arrays["scores"]))
+        if len(arrays["mix"]) != len(kind_names) or len(arrays["shares"]) != len(kinds):
+            raise ValueError("its tag predictor has other tags than the model")
+        return cls(memory, arrays["scores"], arrays["mix"], arrays["shares"], tuple(tag_names), kind_names)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TagPredictor):
+            return NotImplemented
+        mine, theirs = self.to_arrays(), other.to_arrays()
+        return self.tag_names == other.tag_names and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _ranked(self, tags: Any, values: Any, n: int) -> Ranked:
+        order = np.argsort(-values, kind="stable")[:n]
+        return [(self.tag_names[tags[i]], float(values[i])) for i in order]
+
+    def _by_share(self, allowed: Any, n: int) -> Ranked:
+        tags = np.flatnonzero(allowed)
+        return self._ranked(tags, self.shares[tags], n)
+
+
+def gather(memory: Memory, vectors: Any, rows: Any, most: int, allowed: Any, n_jobs: int | None) -> Evidence:
+    """The evidence for each vector, all cores at once; ``rows`` says which remembered documents they are, if any."""
+    n_queries, most = vectors.shape[0], min(most, len(memory.sizes))
+    queries = Queries(
+        read_only(vectors.indptr, np.int64),
+        read_only(vectors.indices, np.int32),
+        read_only(vectors.data, np.float32),
+        read_only(np.full(n_queries, -1) if rows is None else rows, np.int64),
+    )
+    evidence = Evidence(
+        np.zeros(n_queries, np.int64),
+        np.zeros((n_queries, most), np.int32),
+        np.zeros((n_queries, most, N_COLUMNS), np.float32),
+        np.ones((n_queries, most, 2), np.float32),
+    )
+
+    def ask(part: tuple[int, int]) -> None:
+        gather_evidence(memory, queries, *part, allowed, NEIGHBOURS, evidence)
+
+    with Workers(n_jobs) as workers:
+        workers.map(ask, cut_rows(n_queries, CHUNK))
+    return evidence
+
+
+def _learn(memory: Memory, vectors: Any, rows: Any, n_kinds: int, n_jobs: int | None) -> Float64s:
+    """The mix, from remembered documents that are asked about as if they were new."""
+    inputs, right, kinds = [], [], []
+    everything = np.ones(len(memory.sizes), bool)
+    for first, last in cut_rows(len(rows), BATCH):
+        part = rows[first:last]
+        evidence = gather(memory, vectors[first:last], part, CANDIDATES, everything, n_jobs)
+        inputs.append(features(evidence)[_present(evidence)])
+        right.append(_is_right(memory, part, evidence)[_present(evidence)])
+        kinds.append(memory.kinds[evidence.tags[_present(evidence)]])
+    return learn_mix(np.concatenate(inputs), np.concatenate(right), np.concatenate(kinds), n_kinds)
+
+
+def _present(evidence: Evidence) -> Any:
+    return np.arange(evidence.tags.shape[1]) < evidence.found[:, None]
+
+
+def _is_right(memory: Memory, rows: Any, evidence: Evidence) -> Any:
+    own = np.zeros(len(memory.sizes), bool)
+    right = np.zeros(evidence.tags.shape, bool)
+    for i, row in enumerate(rows):
+        tags = memory.tags[memory.tag_starts[row] : memory.tag_starts[row + 1]]
+        own[tags] = True
+        right[i] = own[evidence.tags[i]]
+        own[tags] = False
+    return cast(Any, right)

@@ -1,0 +1,78 @@
+"""Questions about the tags of documents: which are missing. Each method only says what is asked; others answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tagtopic.models import inputs
+from tagtopic.models.prediction import TagPredictor
+
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+    from tagtopic.inference.arrays import Float64s
+    from tagtopic.inference.parameters import Parameters
+
+METHODS = ("neighbours", "likelihood")
+
+
+class TagQuestions:
+    """What a fitted model says about the tags of documents."""
+
+    tag_predictor_: TagPredictor | None
+
+    if TYPE_CHECKING:
+        n_jobs: int | None
+        words_: tuple[str, ...]
+        tag_names_: tuple[str, ...]
+        word_counts_: Float64s
+
+        _as_corpus: Callable[..., Corpus]
+        aligned: Callable[..., Corpus]
+
+        @property
+        def parameters_(self) -> Parameters:
+            """The learnt parameters as inference takes them."""
+
+    def predict_tags(
+        self, X: Any, n: int = 10, *, method: str = "neighbours", kinds: Iterable[str] | None = None
+    ) -> list[list[tuple[str, float]]]:
+        """For each document the n tags that its words speak for most, with their probabilities.
+
+        Only words count: tags that the documents already have are neither used nor left out.
+
+        ``method="neighbours"`` asks the training documents that are like each one, and each tag's documents together;
+        its probabilities are calibrated, of tags given 0.8 about 80% are right. ``"likelihood"`` is the paper's score,
+        p(d | tag) over the topics, scaled to sum to 1 over the tags. ``kinds`` keeps to tags of some kinds (what stands
+        before the colon).
+        """
+        check_is_fitted(self)
+        if method not in METHODS:
+            raise ValueError(f"method={method!r}: expected one of {', '.join(map(repr, METHODS))}")
+        if n < 1:
+            raise ValueError(f"n={n!r}: expected a whole number from 1")
+        if not self.tag_names_:
+            raise ValueError("the model has learnt no tags, so it cannot predict any")
+        if self.tag_predictor_ is None:
+            raise ValueError("the model does not remember documents with tags: fit_tag_predictor(corpus) makes it")
+        counts = self._only_words(X).counts
+        if method == "neighbours":
+            return self.tag_predictor_.predict(counts, n, kinds=kinds, n_jobs=self.n_jobs)
+        from tagtopic.models.prediction.likelihood import predict_by_likelihood
+
+        allowed = self.tag_predictor_.allowed(kinds)
+        return predict_by_likelihood(self.parameters_, counts, allowed, self.tag_names_, n, self.n_jobs)
+
+    def fit_tag_predictor(self, X: Any, *, tags: Any = None) -> Self:
+        """Let ``predict_tags`` learn from these documents in place of the training documents (``fit`` does it too)."""
+        check_is_fitted(self)
+        self.tag_predictor_ = TagPredictor.fit(self.aligned(X, tags), n_jobs=self.n_jobs)
+        return self
+
+    def _only_words(self, X: Any) -> Corpus:
+        corpus = self._as_corpus(X, None, reset=False)
+        words = inputs.aligned(inputs.without_tags(corpus), self.words_, (), "ignore")
+        return inputs.without_unseen_words(words, np.asarray(self.word_counts_))

@@ -1,0 +1,65 @@
+"""What remembered documents say of a tag, against the same in plain NumPy."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tagtopic.inference import tag_evidence as te
+from tagtopic.inference.tag_likelihood import log_likelihoods_reference, tag_log_likelihoods
+from tagtopic.models.prediction.memory import build_memory, weighted_rows, word_scores
+from tagtopic.models.prediction.predictor import gather
+
+RNG = np.random.default_rng(0)
+COUNTS = sp.csr_array(RNG.poisson(0.4, (40, 30)).astype(np.int32))
+TAGS = sp.csr_array((RNG.random((40, 12)) < 0.25).astype(np.int8))
+KINDS = np.repeat(np.arange(3), 4).astype(np.int32)
+
+
+def evidence_of_one(x: np.ndarray, vectors: np.ndarray, tags: np.ndarray) -> np.ndarray:
+    """The readable twin: (tags, columns) for a document x, from the documents that are remembered."""
+    likeness = vectors @ x
+    sums = tags.T @ vectors
+    lengths = np.linalg.norm(sums, axis=1)
+    table = np.zeros((tags.shape[1], te.N_COLUMNS))
+    table[:, te.CENTROID] = np.divide(sums @ x, lengths, out=np.zeros(len(lengths)), where=lengths > 1e-3)
+    table[:, te.NEAR] = tags.T @ likeness**2
+    table[:, te.CLOSE] = tags.T @ likeness**4
+    table[:, te.NEAREST] = (tags * likeness[:, None]).max(axis=0)
+    table[:, te.DOCUMENTS] = tags.sum(axis=0)
+    return table
+
+
+def test_a_remembered_document_is_asked_about_as_if_it_were_not_there() -> None:
+    vectors = weighted_rows(COUNTS, word_scores(COUNTS))
+    memory = build_memory(vectors, TAGS, KINDS, n_jobs=1)
+    asked = np.array([0, 7, 23])
+    found = gather(memory, vectors[asked], asked, 12, np.ones(12, bool), n_jobs=1)
+    dense, tags = vectors.toarray().astype(np.float64), TAGS.toarray().astype(np.float64)
+    for i, row in enumerate(asked):
+        others = np.delete(np.arange(40), row)
+        expected = evidence_of_one(dense[row], dense[others], tags[others])
+        chosen = found.tags[i, : found.found[i]]
+        assert set(chosen) == set(np.flatnonzero((expected[:, te.CENTROID] > 0) & (expected[:, te.DOCUMENTS] > 0)))
+        np.testing.assert_allclose(found.values[i, : len(chosen)], expected[chosen], rtol=2e-4, atol=1e-6)
+
+
+def test_new_documents_and_few_neighbours() -> None:
+    vectors = weighted_rows(COUNTS, word_scores(COUNTS))
+    memory = build_memory(vectors[:30], TAGS[:30], KINDS, n_jobs=1)
+    found = gather(memory, vectors[30:], None, 5, np.ones(12, bool), n_jobs=2)
+    dense, tags = vectors.toarray().astype(np.float64), TAGS.toarray().astype(np.float64)
+    for i in range(10):
+        expected = evidence_of_one(dense[30 + i], dense[:30], tags[:30])
+        best = np.array([expected[kind == KINDS].max(axis=0) for kind in range(3)])[KINDS]
+        score = expected[:, te.CENTROID] / best[:, te.CENTROID] + expected[:, te.NEAR] / best[:, te.NEAR]
+        assert set(found.tags[i]) == set(np.argsort(-score)[:5])
+        np.testing.assert_allclose(found.best[i], best[found.tags[i]][:, [te.CENTROID, te.NEAR]], rtol=2e-4)
+
+
+def test_the_paper_s_score_is_the_log_likelihood() -> None:
+    psi = RNG.dirichlet(np.ones(30), 4).T.astype(np.float32)
+    theta = RNG.dirichlet(np.ones(4), 12).astype(np.float32)
+    counts = COUNTS.astype(np.float32)
+    out = np.empty((6, 12))
+    tag_log_likelihoods(counts.indptr, counts.indices, counts.data, psi, theta, 2, 8, out)
+    assert out == pytest.approx(log_likelihoods_reference(counts.toarray()[2:8], psi, theta), rel=1e-5)

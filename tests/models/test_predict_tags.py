@@ -1,0 +1,128 @@
+"""Tags that are missing are found again, with probabilities that mean something."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tagtopic import LDA, TWDA, Corpus
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.models.file import ModelFileError
+from tagtopic.models.prediction import TagPredictor
+
+PLANTED = make_tagged_corpus(900, 16, 30, 600, tags_per_document=(1, 3), tag_concentration=0.03, random_state=1).corpus
+TRAIN, TEST = PLANTED.split(0.3, random_state=0)
+FILMS = [
+    ("a detective hunts a killer", ["genre:crime", "director:Ada"]),
+    ("the killer and the detective", ["genre:crime", "director:Ada"]),
+    ("a ship flies to a planet", ["genre:space", "director:Eve"]),
+    ("monsters on a lost planet ship", ["genre:space", "director:Eve"]),
+] * 4
+
+
+@pytest.fixture(scope="module")
+def model() -> TWDA:
+    return TWDA(16, random_state=0, max_iter=30, progress=False).fit(TRAIN)
+
+
+@pytest.fixture(scope="module")
+def films() -> TWDA:
+    corpus = Corpus.from_texts([text for text, _ in FILMS], [tags for _, tags in FILMS], stop_words="en")
+    return TWDA(2, random_state=0, max_iter=10, progress=False).fit(corpus)
+
+
+def recall(model: TWDA, n: int, **how: str) -> float:
+    found = [{tag for tag, _ in tags} for tags in model.predict_tags(TEST, n, **how)]
+    truth = [set(document.tags) for document in TEST]
+    return float(np.mean([len(own & tags) / len(own) for own, tags in zip(truth, found, strict=True)]))
+
+
+def test_planted_tags_are_found(model: TWDA) -> None:
+    by_chance = 5 / 30
+    assert recall(model, 5) > 3.5 * by_chance
+    assert recall(model, 5, method="likelihood") > 2 * by_chance
+    assert recall(model, 30) > 0.95  # of all tags only those that no like document has are missing
+
+
+def test_probabilities_are_calibrated(model: TWDA) -> None:
+    pairs = [
+        (probability, tag in document.tags)
+        for document, tags in zip(TEST, model.predict_tags(TEST, 10), strict=True)
+        for tag, probability in tags
+    ]
+    given, right = np.array(pairs, dtype=float).T
+    bins = np.minimum((given * 10).astype(int), 9)
+    error = sum(abs(given[bins == b].sum() - right[bins == b].sum()) for b in range(10)) / len(given)
+    assert error < 0.05
+    assert right[given > 0.5].mean() > 0.5 > right[given < 0.2].mean()
+
+
+def test_the_likeliest_come_first_and_tags_on_the_documents_do_not_matter(model: TWDA) -> None:
+    untagged = Corpus.from_counts(TEST.counts, words=TEST.words)
+    found = model.predict_tags(TEST[:20])
+    assert found == model.predict_tags(untagged[:20])
+    for tags in found:
+        assert len(tags) == 10
+        values = [probability for _, probability in tags]
+        assert values == sorted(values, reverse=True)
+        assert all(0 <= value <= 1 for value in values)
+
+
+def test_batches_and_threads_do_not_matter(model: TWDA) -> None:
+    whole = model.predict_tags(TEST)
+    assert [model.predict_tags(TEST[[i]])[0] for i in (0, 100)] == [whole[0], whole[100]]
+    assert TagPredictor.fit(TRAIN, n_jobs=1) == TagPredictor.fit(TRAIN, n_jobs=3)
+
+
+def test_a_sentence_and_its_kinds_after_save_and_load(films: TWDA, tmp_path: Path) -> None:
+    films.save(tmp_path / "films.tagtopic")
+    again = TWDA.load(tmp_path / "films.tagtopic")
+    (tags,) = again.predict_tags(["the detective finds the killer"])
+    assert {tag for tag, _ in tags[:2]} == {"genre:crime", "director:Ada"}
+    assert tags[0][1] > 0.5
+    (directors,) = again.predict_tags(["the detective finds the killer"], kinds=["director"])
+    assert directors[0] == next(pair for pair in tags if pair[0] == "director:Ada")
+    assert again.tag_predictor_ == films.tag_predictor_
+    assert films.predict_tags(["a planet"], 1, method="likelihood")[0][0][0].endswith(("space", "Eve"))
+
+
+@pytest.mark.filterwarnings("ignore:none of the words")
+def test_without_known_words_the_shares_of_the_tags_speak(films: TWDA) -> None:
+    (tags,) = films.predict_tags(["zzz qqq"])
+    assert tags[0][1] == pytest.approx(0.5)
+    assert len(tags) == 4
+
+
+def test_what_cannot_be_asked(films: TWDA) -> None:
+    with pytest.raises(ValueError, match="no tags of kind 'year'; it has 'director', 'genre'"):
+        films.predict_tags(["a ship"], kinds=["year"])
+    with pytest.raises(ValueError, match="expected one of 'neighbours', 'likelihood'"):
+        films.predict_tags(["a ship"], method="magic")
+    untagged = LDA(2, max_iter=2, random_state=0, progress=False).fit(TRAIN)
+    with pytest.raises(ValueError, match="learnt no tags"):
+        untagged.predict_tags(TEST)
+
+
+def test_a_predictor_made_later_is_the_one_of_the_fit(model: TWDA) -> None:
+    fitted = model.tag_predictor_
+    assert model.fit_tag_predictor(TRAIN).tag_predictor_ == fitted
+
+
+def test_a_corpus_too_large_to_remember_is_remembered_in_part() -> None:
+    part = TagPredictor.fit(TRAIN, most_entries=5000)
+    assert part is not None
+    assert 4000 < len(part.memory.documents) <= 5000
+    assert len(part.predict(TEST.counts[:3])) == 3
+
+
+def test_a_tampered_memory_is_damage(films: TWDA, tmp_path: Path) -> None:
+    from safetensors import safe_open
+    from safetensors.numpy import save_file
+
+    films.save(tmp_path / "films.tagtopic")
+    with safe_open(str(tmp_path / "films.tagtopic"), framework="numpy") as file:
+        tensors, metadata = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+    tensors["tag_predictor.documents"] = tensors["tag_predictor.documents"] + 1000
+    save_file(tensors, str(tmp_path / "bad.tagtopic"), metadata=metadata)
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        TWDA.load(tmp_path / "bad.tagtopic")
