@@ -1,4 +1,7 @@
-"""Questions about the tags of documents: which are missing. Each method only says what is asked; others answer."""
+"""Questions about the tags of documents: what they explain, and which are missing.
+
+Each method only says what is asked; the modules that it calls answer.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.inference.arrays import Float64s
     from tagtopic.inference.parameters import Parameters
+    from tagtopic.models.explanation import Explanation
 
 METHODS = ("neighbours", "likelihood")
 
@@ -26,6 +30,7 @@ class TagQuestions:
 
     if TYPE_CHECKING:
         n_jobs: int | None
+        inference: str
         words_: tuple[str, ...]
         tag_names_: tuple[str, ...]
         word_counts_: Float64s
@@ -71,6 +76,28 @@ class TagQuestions:
         check_is_fitted(self)
         self.tag_predictor_ = TagPredictor.fit(self.aligned(X, tags), n_jobs=self.n_jobs)
         return self
+
+    def explain(self, document: Any, *, tags: Any = None) -> Explanation:
+        """Each word of a document with the topic and the tag that it is credited to.
+
+        ``document`` is one document of a corpus (``corpus[17]``), a text with its ``tags`` beside it, or anything that
+        ``transform`` takes with just one document in it.
+        """
+        from tagtopic.corpus import Corpus, Document
+        from tagtopic.models.explanation import explain_document
+
+        check_is_fitted(self)
+        if isinstance(document, Document):
+            own = [document.tags if tags is None else tags]
+            words = list(document.words)
+            document = Corpus.from_counts([list(document.words.values())], own, words=words, ids=[document.id])
+            tags = None
+        elif isinstance(document, str):
+            document, tags = [document], None if tags is None else [tags]
+        corpus = self.aligned(document, tags)
+        if len(corpus) != 1:
+            raise ValueError(f"explain takes one document, not {len(corpus)}: give corpus[i], or a text")
+        return explain_document(self.parameters_, self.inference, corpus)
 
     def _only_words(self, X: Any) -> Corpus:
         corpus = self._as_corpus(X, None, reset=False)

@@ -17,7 +17,7 @@ from tagtopic.inference.tag_evidence import CENTROID, CLOSE, DOCUMENTS, NEAR, NE
 
 N_FEATURES = 9
 
-ENOUGH = 100
+ENOUGH = 30
 """Right tags of a kind among the examples, from which it gets coefficients of its own."""
 
 ONE_SIDED = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 0.0, 0.0, -4.0])

@@ -1,0 +1,127 @@
+"""How well tags are predicted from text, against a tf-idf centroid per tag and tf-idf nearest neighbours.
+
+    python benchmarks/predict_tags.py acl.jsonl.gz --kind author --least 5 --documents 27435 --seed 0
+
+The corpus is JSON lines with "text" and "tags". Only tags of the kind that are on enough documents are kept, and only
+documents with one of them; these are shuffled and the first so many are taken; a fifth is held out. A held-out
+document's tags that no training document has count as missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagtopic import Corpus
+from tagtopic.models.prediction import TagPredictor
+from tagtopic.models.prediction.memory import kinds_of
+
+
+def select(corpus: Corpus, kind: str, least: int, documents: int, seed: int) -> Corpus:
+    """The documents and tags to measure on."""
+    names, numbers = kinds_of(corpus.tag_names)
+    enough = np.bincount(corpus.tags.indices, minlength=corpus.n_tags) >= least
+    kept = np.flatnonzero(enough & (numbers == names.index(kind)))
+    tags = sp.csr_array(corpus.tags)[:, kept]
+    rows = np.flatnonzero(np.diff(tags.indptr))
+    rows = np.random.default_rng(seed).permutation(rows)[:documents]
+    tag_names = [corpus.tag_names[j] for j in kept]
+    ids = [corpus.ids[i] for i in rows]
+    return Corpus.from_counts(corpus.counts[rows], tags[rows], words=corpus.words, tag_names=tag_names, ids=ids)
+
+
+def tf_idf(counts: Any, idf: Any) -> Any:
+    """The usual: (1 + log count) idf, rows of length 1."""
+    rows = sp.csr_array(counts, dtype=np.float32, copy=True)
+    rows.data = (1 + np.log(rows.data)) * idf[rows.indices]
+    owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    lengths = np.sqrt(np.bincount(owner, weights=rows.data**2, minlength=rows.shape[0]))
+    rows.data /= np.maximum(lengths, 1e-12)[owner]
+    return rows
+
+
+def plain_scores(train: Corpus, test: Corpus, neighbours: int = 50) -> dict[str, list[Any]]:
+    """For each test document the 200 best tags by centroid, by neighbours, and by both scores added."""
+    with_word = np.bincount(train.counts.indices, minlength=train.n_words)
+    idf = (np.log((1 + len(train)) / (1 + with_word)) + 1).astype(np.float32)
+    known, asked = tf_idf(train.counts, idf), tf_idf(test.counts, idf)
+    tags = sp.csr_array(train.tags, dtype=np.float32)
+    sums = sp.csr_array(tags.T @ known)
+    lengths = np.maximum(np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel()), 1e-12)
+    best: dict[str, list[Any]] = {"centroid": [], "neighbours": [], "both added": []}
+    for first in range(0, len(test), 256):
+        rows = asked[first : first + 256]
+        centroid = np.asarray((rows @ sums.T).todense()) / lengths
+        likeness = np.asarray((rows @ known.T).todense())
+        limit = np.partition(likeness, -neighbours, axis=1)[:, [-neighbours]]
+        near = np.asarray((sp.csr_array(np.where(likeness >= limit, likeness**2, 0)) @ tags).todense())
+        for name, score in (("centroid", centroid), ("neighbours", near), ("both added", _relative(centroid, near))):
+            best[name] += list(np.argsort(-score, axis=1)[:, :200])
+    return best
+
+
+def _relative(*scores: Any) -> Any:
+    return sum(score / np.maximum(score.max(axis=1, keepdims=True), 1e-12) for score in scores)
+
+
+def recall_and_rank(ranked: list[Any], truth: list[set[Any]]) -> tuple[float, float]:
+    """Recall among the first ten, and the mean reciprocal rank of the first right tag."""
+    recall = [len(own.intersection(tags[:10])) / len(own) for tags, own in zip(ranked, truth, strict=True)]
+    reciprocal = [
+        next((1 / place for place, tag in enumerate(tags, 1) if tag in own), 0.0)
+        for tags, own in zip(ranked, truth, strict=True)
+    ]
+    return float(np.mean(recall)), float(np.mean(reciprocal))
+
+
+def calibration(predictions: list[Any], truth: list[set[Any]]) -> tuple[float, list[tuple[float, float, int]]]:
+    """Expected calibration error of the first ten tags, and the curve: given, right, how many, in ten bins."""
+    pairs = [(p, tag in own) for tags, own in zip(predictions, truth, strict=True) for tag, p in tags[:10]]
+    given, right = np.array(pairs, dtype=float).T
+    bins = np.minimum((given * 10).astype(int), 9)
+    filled = [bins == b for b in range(10) if (bins == b).any()]
+    error = sum(abs(given[b].sum() - right[b].sum()) for b in filled) / len(given)
+    return float(error), [(given[b].mean(), right[b].mean(), int(b.sum())) for b in filled]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus")
+    parser.add_argument("--kind", required=True)
+    parser.add_argument("--least", type=int, default=5)
+    parser.add_argument("--documents", type=int, default=10**9)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    corpus = select(
+        Corpus.read(chosen.corpus, stop_words="en", min_df=2, progress=False),
+        chosen.kind, chosen.least, chosen.documents, chosen.seed,
+    )  # fmt: skip
+    train, test = corpus.split(0.2, random_state=chosen.seed)
+    print(f"{len(corpus)} documents, {corpus.n_tags} tags, {corpus.n_words} words; {len(test)} held out")
+    starts, indices = test.tags.indptr, test.tags.indices
+    truth: list[set[Any]] = [set(indices[starts[i] : starts[i + 1]].tolist()) for i in range(len(test))]
+    for name, ranked in plain_scores(train, test).items():
+        print(
+            f"{name:12s} recall@10 {recall_and_rank(ranked, truth)[0]:.4f}  MRR {recall_and_rank(ranked, truth)[1]:.4f}"
+        )
+    started = time.perf_counter()
+    predictor = TagPredictor.fit(train)
+    assert predictor is not None
+    fitted = time.perf_counter()
+    predictions = predictor.predict(test.counts, 200)
+    done = time.perf_counter()
+    names = [{corpus.tag_names[j] for j in own} for own in truth]
+    recall, rank = recall_and_rank([[tag for tag, _ in tags] for tags in predictions], names)
+    error, curve = calibration(predictions, names)
+    print(f"{'tagtopic':12s} recall@10 {recall:.4f}  MRR {rank:.4f}  calibration error {error:.4f}")
+    print("given -> right (how many):", ", ".join(f"{g:.2f} -> {r:.2f} ({n})" for g, r, n in curve))
+    print(f"learnt in {fitted - started:.1f} s, {1000 * (done - fitted) / len(test):.2f} ms a document")
+
+
+if __name__ == "__main__":
+    main()
