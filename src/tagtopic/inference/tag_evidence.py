@@ -28,6 +28,8 @@ CENTROID, NEAR, CLOSE, NEAREST, DOCUMENTS = range(5)
 
 N_COLUMNS = 5
 
+NEW = -1
+
 
 class Memory(NamedTuple):
     """Remembered documents: postings of each word (documents and weights), tags of each document, sums by tag.
@@ -47,7 +49,7 @@ class Memory(NamedTuple):
 
 
 class Queries(NamedTuple):
-    """New documents as rows of weighted words; ``rows`` is where each stands in the memory itself, or -1.
+    """New documents as rows of weighted words; ``rows`` is where each stands in the memory itself, or NEW.
 
     A document that is remembered is asked about as if it were not: it, and its part in its tags' sums, is left out.
     """
@@ -72,15 +74,25 @@ class Evidence(NamedTuple):
 
 
 @compiled
-def likenesses(memory: Memory, queries: Queries, query: int, likeness: Floats) -> None:
-    """``likeness[i] = q . x_i``, 0 for the document itself."""
+def likenesses(memory: Memory, queries: Queries, query: int, likeness: Floats, removed: Floats) -> None:
+    """``likeness[i] = q . x_i``; 0 for documents left out, which ``removed`` counts by tag."""
     likeness[:] = 0
+    removed[:] = 0
     for p in range(queries.starts[query], queries.starts[query + 1]):
         word, weight = queries.words[p], queries.weights[p]
         for entry in range(memory.word_starts[word], memory.word_starts[word + 1]):
             likeness[memory.documents[entry]] += weight * memory.weights[entry]
-    if queries.rows[query] >= 0:
-        likeness[queries.rows[query]] = 0
+    itself = queries.rows[query]
+    if itself >= 0:
+        leave_out(memory, itself, likeness, removed)
+
+
+@compiled
+def leave_out(memory: Memory, document: int, likeness: Floats, removed: Floats) -> None:
+    """Forget a document for now."""
+    likeness[document] = 0
+    for p in range(memory.tag_starts[document], memory.tag_starts[document + 1]):
+        removed[memory.tags[p]] += 1
 
 
 @compiled
@@ -111,19 +123,13 @@ def sum_by_tag(memory: Memory, likeness: Floats, limit: float, table: Floats) ->
 
 
 @compiled
-def finish_table(memory: Memory, itself: int, table: Floats) -> None:
-    """Divide the centroids' products by their lengths, and count documents; the document itself does not count."""
+def finish_table(memory: Memory, removed: Floats, table: Floats) -> None:
+    """Divide the centroids' products by their lengths, and count documents, without those that were left out."""
     for j in range(table.shape[0]):
-        table[j, DOCUMENTS] = memory.sizes[j]
-    own = np.zeros(table.shape[0], np.bool_)
-    if itself >= 0:
-        for p in range(memory.tag_starts[itself], memory.tag_starts[itself + 1]):
-            own[memory.tags[p]] = True
-            table[memory.tags[p], DOCUMENTS] -= 1
-    for j in range(table.shape[0]):
-        length = memory.lengths[j]
-        if own[j]:
-            length -= 2 * table[j, CENTROID] + 1  # |c - x|^2 where c . x = table + 1
+        m = removed[j]
+        table[j, DOCUMENTS] = memory.sizes[j] - m
+        # |c - m q|^2 where c . q = table + m and |q| = 1
+        length = memory.lengths[j] - m * (2 * table[j, CENTROID] + m)
         table[j, CENTROID] = table[j, CENTROID] / math.sqrt(length) if length > 1e-6 else 0.0
 
 
@@ -171,10 +177,11 @@ def gather_evidence(
     likeness = np.empty(memory.tag_starts.shape[0] - 1, np.float32)
     table = np.empty((memory.sizes.shape[0], N_COLUMNS), np.float32)
     best = np.empty((memory.kinds.max() + 1, 2), np.float32)
+    removed = np.empty(memory.sizes.shape[0], np.float32)
     for query in range(first, last):
-        likenesses(memory, queries, query, likeness)
+        likenesses(memory, queries, query, likeness, removed)
         sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
-        finish_table(memory, queries.rows[query], table)
+        finish_table(memory, removed, table)
         best_by_kind(memory, table, best)
         chosen = choose(memory, table, best, allowed, out.tags.shape[1])
         out.found[query] = chosen.shape[0]
@@ -183,6 +190,26 @@ def gather_evidence(
             for column in range(N_COLUMNS):
                 out.values[query, c, column] = table[chosen[c], column]
             out.best[query, c] = best[memory.kinds[chosen[c]]]
+
+
+@compiled
+def gather_given(
+    memory: Memory, queries: Queries, first: int, last: int, tag_starts: Int64s, tags: Int32s, n_near: int,
+    values: Floats, best_values: Floats,
+) -> None:  # fmt: skip
+    """For queries ``first:last``, what speaks for the tags that each is given: one row an entry of ``tags``."""
+    likeness = np.empty(memory.tag_starts.shape[0] - 1, np.float32)
+    table = np.empty((memory.sizes.shape[0], N_COLUMNS), np.float32)
+    best = np.empty((memory.kinds.max() + 1, 2), np.float32)
+    removed = np.empty(memory.sizes.shape[0], np.float32)
+    for query in range(first, last):
+        likenesses(memory, queries, query, likeness, removed)
+        sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
+        finish_table(memory, removed, table)
+        best_by_kind(memory, table, best)
+        for p in range(tag_starts[query], tag_starts[query + 1]):
+            values[p] = table[tags[p]]
+            best_values[p] = best[memory.kinds[tags[p]]]
 
 
 @compiled

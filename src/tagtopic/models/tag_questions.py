@@ -1,4 +1,4 @@
-"""Questions about the tags of documents: what they explain, and which are missing.
+"""Questions about the tags of documents: what they explain, which are wrong, which are missing.
 
 Each method only says what is asked; the modules that it calls answer.
 """
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.inference.arrays import Float64s
     from tagtopic.inference.parameters import Parameters
+    from tagtopic.models.audit import TagReport
     from tagtopic.models.explanation import Explanation
+    from tagtopic.models.posterior import DocumentPosteriors
 
 METHODS = ("neighbours", "likelihood")
 
@@ -34,9 +36,11 @@ class TagQuestions:
         words_: tuple[str, ...]
         tag_names_: tuple[str, ...]
         word_counts_: Float64s
+        topic_shares_: Float64s
 
         _as_corpus: Callable[..., Corpus]
         aligned: Callable[..., Corpus]
+        _posteriors: Callable[..., DocumentPosteriors]
 
         @property
         def parameters_(self) -> Parameters:
@@ -98,6 +102,23 @@ class TagQuestions:
         if len(corpus) != 1:
             raise ValueError(f"explain takes one document, not {len(corpus)}: give corpus[i], or a text")
         return explain_document(self.parameters_, self.inference, corpus)
+
+    def audit_tags(self, X: Any, *, tags: Any = None) -> TagReport:
+        """Which tags of these documents explain nothing of them, worst first, with the evidence; which may be one tag.
+
+        A tag is judged by documents alike, by topics, and by the other tags of its document, against tags drawn at
+        random. Documents that the model was trained on are judged as if it had not been.
+        """
+        from tagtopic.models.audit import audit
+
+        check_is_fitted(self)
+        if self.tag_predictor_ is None:
+            raise ValueError("the model does not remember documents with tags: fit_tag_predictor(corpus) makes it")
+        corpus = self.aligned(X, tags)
+        if not corpus.tags.nnz:
+            raise ValueError("the documents have no tags that the model knows: there is nothing to audit")
+        posteriors = self._posteriors(corpus, None)
+        return audit(self.parameters_, self.tag_predictor_, self.topic_shares_, corpus, posteriors, self.n_jobs)
 
     def _only_words(self, X: Any) -> Corpus:
         corpus = self._as_corpus(X, None, reset=False)

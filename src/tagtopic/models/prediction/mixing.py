@@ -20,8 +20,8 @@ N_FEATURES = 9
 ENOUGH = 30
 """Right tags of a kind among the examples, from which it gets coefficients of its own."""
 
-ONE_SIDED = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 2.0, 0.0, 0.0, -4.0])
-"""Coefficients (last the constant) where all examples are right, or none: the two plain scores, then the odds."""
+RELATIVE = [5, 6]
+"""The features that decide, with the odds, where all examples are right, or none."""
 
 
 def features(evidence: Evidence) -> Floats:
@@ -65,7 +65,9 @@ def _coefficients(inputs: Floats, right: Any) -> Float64s:
 
     n_right, n_wrong = int(right.sum()), int((~right).sum())
     if not n_right or not n_wrong:
-        return np.append(ONE_SIDED[:-1], ONE_SIDED[-1] + np.log((n_right + 1) / (n_wrong + 1)))
+        slopes = np.zeros(inputs.shape[1])
+        slopes[RELATIVE] = 2.0
+        return np.append(slopes, -4.0 + np.log((n_right + 1) / (n_wrong + 1)))
     centre, scale = inputs.mean(axis=0, dtype=np.float64), inputs.std(axis=0, dtype=np.float64) + 1e-6
     fitted = LogisticRegression(C=1.0, max_iter=1000).fit((inputs - centre) / scale, right)
     slopes = fitted.coef_[0] / scale

@@ -1,0 +1,102 @@
+"""The audit finds tags that were put on documents at random, and names that mean the same."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import roc_auc_score
+
+from tagtopic import TWDA, Corpus
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.models.audit import TagReport
+from tagtopic.models.audit.duplicates import near_duplicates
+
+PLANTED = make_tagged_corpus(900, 16, 40, 600, tags_per_document=(1, 2), tag_concentration=0.03, random_state=2).corpus
+TRAIN, TEST = PLANTED.split(0.3, random_state=0)
+
+
+def with_noise(corpus: Corpus) -> tuple[Corpus, set[tuple[str, str]]]:
+    """The corpus with one more tag a document, drawn at random; and which were added."""
+    drawn = np.random.default_rng(0).integers(corpus.n_tags, size=len(corpus))
+    added = sp.csr_array((np.ones(len(corpus), np.int8), (np.arange(len(corpus)), drawn)), shape=corpus.tags.shape)
+    both = sp.csr_array(corpus.tags + added)
+    noise = {
+        (corpus.ids[i], corpus.tag_names[drawn[i]])
+        for i in range(len(corpus))
+        if corpus.tag_names[drawn[i]] not in corpus[i].tags
+    }
+    tags = (both > 0).astype(np.int8)
+    return Corpus.from_counts(
+        corpus.counts, tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids
+    ), noise
+
+
+@pytest.fixture(scope="module")
+def model() -> TWDA:
+    return TWDA(16, random_state=0, max_iter=30, progress=False).fit(TRAIN)
+
+
+@pytest.fixture(scope="module")
+def audited(model: TWDA) -> tuple[TagReport, set[tuple[str, str]]]:
+    corpus, noise = with_noise(TEST)
+    return model.audit_tags(corpus), noise
+
+
+def test_random_tags_are_found_and_come_first(audited: tuple[TagReport, set[tuple[str, str]]]) -> None:
+    report, noise = audited
+    is_noise = [(entry.document, entry.tag) in noise for entry in report.entries]
+    assert roc_auc_score(is_noise, [-entry.belongs for entry in report.entries]) > 0.85
+    assert np.mean(is_noise[:50]) > 0.85
+    belongs = [entry.belongs for entry in report.entries]
+    assert belongs == sorted(belongs)
+
+
+def test_p_values_of_random_tags_are_uniform(audited: tuple[TagReport, set[tuple[str, str]]]) -> None:
+    report, noise = audited
+    by_chance = [entry.p_value for entry in report.entries if (entry.document, entry.tag) in noise]
+    for level in (0.1, 0.25, 0.5):
+        assert np.mean(np.array(by_chance) <= level) == pytest.approx(level, abs=0.1)
+
+
+def test_the_evidence_goes_with_the_verdict(audited: tuple[TagReport, set[tuple[str, str]]]) -> None:
+    report, _ = audited
+    worst = report.entries[:50]
+    assert np.mean([entry.weight < entry.expected_weight for entry in worst]) > 0.8
+    assert all(entry.disagreeing for entry in worst)
+    assert sum(kind.share for kind in report.kinds) + report.latent_share == pytest.approx(1, abs=1e-4)
+    assert {tag.tag for tag in report.tags} == {entry.tag for entry in report.entries}
+
+
+def test_documents_of_the_training_are_judged_as_if_they_were_new(model: TWDA) -> None:
+    corpus, noise = with_noise(TRAIN)
+    report = model.audit_tags(corpus)
+    is_noise = np.array([(entry.document, entry.tag) in noise for entry in report.entries])
+    own = np.mean([entry.belongs for entry, wrong in zip(report.entries, is_noise, strict=True) if not wrong])
+    fresh = np.mean([entry.belongs for entry in model.audit_tags(TEST).entries])
+    assert own == pytest.approx(fresh, abs=0.06)
+
+
+def test_a_tag_that_says_nothing_is_the_worst() -> None:
+    random = np.random.default_rng(1)
+    tags = [[*document.tags, *(["noise"] if random.random() < 0.1 else [])] for document in TRAIN]
+    corpus = Corpus.from_counts(TRAIN.counts, tags, words=TRAIN.words, ids=TRAIN.ids)
+    report = TWDA(16, random_state=0, max_iter=15, progress=False).fit(corpus).audit_tags(corpus)
+    places = [tag.tag for tag in report.tags]
+    assert places.index("noise") < 4
+
+
+def test_names_that_differ_by_punctuation_or_one_letter_may_be_one_tag() -> None:
+    names = ["in:U.S.A.", "in:USA", "by:Neubig, Graham", "by:Graham Neubig", "by:José Ruiz", "by:Jose Ruiz",
+             "year:1998", "year:1999", "by:Usa", "by:Catherine", "by:Katherine Other"]  # fmt: skip
+    topics = np.full((len(names), 4), 0.25)
+    tags = sp.csr_array(np.eye(len(names), dtype=np.int8))
+    found = {(pair.first, pair.second) for pair in near_duplicates(names, topics, tags)}
+    assert found == {tuple(names[0:2]), tuple(names[2:4]), tuple(names[4:6])}
+    together = sp.csr_array(np.ones((3, len(names)), dtype=np.int8))
+    assert near_duplicates(names, topics, together) == []  # on the same documents: two people
+    topics[1] = [0, 0, 0, 1]
+    assert ("in:U.S.A.", "in:USA") not in {(p.first, p.second) for p in near_duplicates(names, topics, tags)}
+
+
+def test_documents_without_tags_cannot_be_audited(model: TWDA) -> None:
+    with pytest.raises(ValueError, match="nothing to audit"):
+        model.audit_tags(TEST.counts)
