@@ -93,12 +93,21 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         """``fit``, then ``transform`` of the same documents."""
         return self.fit(X, y, tags=tags).transform(X, tags=tags)
 
-    def tag_weights(self, X: Any, *, tags: Any = None, return_latent: bool = False) -> Any:
+    def tag_weights(
+        self, X: Any, *, tags: Any = None, return_latent: bool = False, intervals: float | None = None
+    ) -> Any:
         """How much each tag matters in each document: CSR (documents, tags).
 
         A row sums to 1 together with the share of the document's latent tag, where it has one; with
         ``return_latent`` those shares are returned too, as the second of a pair.
+
+        With ``intervals`` (a probability such as 0.9) each document's weights are drawn from their posterior, and the
+        answer has the matrices ``mean``, ``low`` and ``high``.
         """
+        if intervals is not None:
+            from tagtopic.models.intervals import weight_intervals
+
+            return weight_intervals(self.parameters_, self.aligned(X, tags), intervals, self.n_jobs)
         found = self._posteriors(X, tags)
         return (found.weights, found.latent) if return_latent else found.weights
 

@@ -44,7 +44,10 @@ class TagOnDocument:
 
 @dataclass(frozen=True)
 class TagAudit:
-    """One tag on all its documents: means, and the p-value of "it is put there at random" (Fisher's method)."""
+    """One tag on all its documents: means, and the p-value of "it is put there at random" (Fisher's method).
+
+    Worst is what belongs least. The p-value is against random tags of all frequencies, so a common tag's is smaller.
+    """
 
     tag: str
     documents: int
@@ -150,7 +153,7 @@ def _by_tag(corpus: Corpus, fit: Any, p_values: Any, weights: Any, expected: Any
     used = np.flatnonzero(counts)
     together = chi2.sf(-2 * total(np.log(p_values))[used], 2 * counts[used])
     means = [total(values)[used] / counts[used] for values in (fit, weights, expected)]
-    order = np.lexsort((means[0], -together))
+    order = np.argsort(means[0], kind="stable")
     return tuple(
         TagAudit(
             tag=corpus.tag_names[used[i]],

@@ -1,0 +1,75 @@
+"""Tag weights with credible intervals, from draws of each document's posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagtopic.engines.base import as_model
+from tagtopic.engines.blocks import documents_of
+from tagtopic.engines.workers import Workers, cut_rows
+from tagtopic.inference.arrays import MAP
+from tagtopic.inference.parameters import Parameters
+from tagtopic.inference.weight_draws import draw_weights
+
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+
+DRAWS = (1500, 6)
+BURN_IN = (300, 3)
+"""Draws that are kept, and before them dropped: so many, and so many more for each word of the document.
+
+The longer a document, the more of its words have to change tags one by one before its weights move. With 600 draws of
+any document nominal 90% covered 80-85% at 500 words; with 2,400 it was 88%.
+"""
+
+CHUNK = 8
+
+
+@dataclass(frozen=True)
+class WeightIntervals:
+    """Mean, lower and upper end of each tag's weight in each document: three CSR matrices (documents, tags).
+
+    ``level`` is the probability that a weight lies between its ends, given the model's topics.
+    """
+
+    mean: Any
+    low: Any
+    high: Any
+    level: float
+
+
+def weight_intervals(
+    parameters: Parameters, corpus: Corpus, level: float, n_jobs: int | None, random_state: int = 0
+) -> WeightIntervals:
+    """Draw each document's weights and take their mean and quantiles. Threads do not change the result."""
+    if not 0 < level < 1:
+        raise ValueError(f"intervals={level!r}: expected a probability between 0 and 1, such as 0.9")
+    model = as_model(parameters, MAP)
+    documents = documents_of(corpus, 0, len(corpus))
+    starts = documents.tag_starts
+    seeds = np.random.default_rng(random_state).integers(2**32, size=len(corpus), dtype=np.uint32)
+    table = np.empty((3, corpus.tags.nnz), np.float64)
+    lengths = corpus.lengths()
+    ends = ((1 - level) / 2, (1 + level) / 2)
+
+    def draw(part: tuple[int, int]) -> None:
+        for d in range(*part):
+            n_tags = int(starts[d + 1] - starts[d])
+            if not n_tags:
+                continue
+            n_draws, burn_in = (base + slope * int(lengths[d]) for base, slope in (DRAWS, BURN_IN))
+            draws = np.empty((n_draws, n_tags + int(parameters.latent)))
+            draw_weights(documents, d, model, parameters.theta, int(seeds[d]), burn_in, draws)
+            entries = slice(starts[d], starts[d + 1])
+            table[0, entries] = draws[:, :n_tags].mean(axis=0)
+            table[1:, entries] = np.quantile(draws[:, :n_tags], ends, axis=0)
+
+    with Workers(n_jobs) as workers:
+        workers.map(draw, cut_rows(len(corpus), CHUNK))
+    tags = corpus.tags
+    mean, low, high = (sp.csr_array((row, tags.indices, tags.indptr), shape=tags.shape) for row in table)
+    return WeightIntervals(mean, low, high, level)

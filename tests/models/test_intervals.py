@@ -1,0 +1,59 @@
+"""Intervals of tag weights hold the truth as often as they say."""
+
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from tagtopic import TWDA, TWTM
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.inference.parameters import Parameters
+from tagtopic.models.intervals import weight_intervals
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("model", "length"),
+    [("twtm", 20), ("twtm", 85), ("twda", 20), pytest.param("twda", 85, marks=SLOW),
+     pytest.param("twtm", 500, marks=SLOW), pytest.param("twda", 500, marks=SLOW)],
+)  # fmt: skip
+def test_nine_in_ten_intervals_hold_the_truth(model: Literal["twtm", "twda"], length: int) -> None:
+    # 5 topics behind 12 tags: many tags are alike
+    planted = make_tagged_corpus(
+        400 if length < 500 else 200, 5, 12, 300, model=model, tags_per_document=(2, 4), document_length=length, tag_concentration=0.5,
+        latent_concentration=0.5, random_state=1,
+    )  # fmt: skip
+    truth = Parameters(
+        psi=np.ascontiguousarray(planted.topic_words.T), theta=planted.tag_topics, pi=np.ones(12), pi_latent=1.0,
+        mu=np.full(5, 0.5), latent=model == "twda",
+    )  # fmt: skip
+    found = weight_intervals(truth, planted.corpus, 0.9, n_jobs=None)
+    weights = planted.tag_weights.data
+    assert np.array_equal(planted.tag_weights.indices, found.low.indices)
+    covered = np.mean((found.low.data <= weights) & (weights <= found.high.data))
+    assert 0.85 <= covered <= 0.95
+    assert np.corrcoef(found.mean.data, weights)[0, 1] > 0.3
+    wider = weight_intervals(truth, planted.corpus[:5], 0.99, n_jobs=1)
+    assert np.all(wider.high.data >= weight_intervals(truth, planted.corpus[:5], 0.9, n_jobs=1).high.data)
+
+
+def test_longer_documents_are_surer() -> None:
+    widths = []
+    for length in (20, 200):
+        corpus = make_tagged_corpus(50, 4, 8, 200, tags_per_document=2, document_length=length, random_state=0).corpus
+        found = TWTM(4, random_state=0, max_iter=20, progress=False).fit(corpus).tag_weights(corpus, intervals=0.9)
+        widths.append((found.high.data - found.low.data).mean())
+    assert widths[1] < 0.8 * widths[0]
+
+
+def test_intervals_are_part_of_tag_weights() -> None:
+    corpus = make_tagged_corpus(60, 4, 8, 200, untagged=0.2, model="twda", random_state=0).corpus
+    model = TWDA(4, random_state=0, max_iter=5, progress=False).fit(corpus)
+    found = model.tag_weights(corpus, intervals=0.8)
+    assert found.mean.shape == corpus.tags.shape
+    assert np.all((found.low.data <= found.mean.data) & (found.mean.data <= found.high.data))
+    again = model.set_params(n_jobs=1).tag_weights(corpus, intervals=0.8)
+    np.testing.assert_array_equal(again.low.data, found.low.data)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        model.tag_weights(corpus, intervals=90)
