@@ -20,8 +20,8 @@ def rewrite_header(path: Path, **changes: object) -> None:
     data = path.read_bytes()
     (size,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8 : 8 + size])
-    ours = json.loads(header["__metadata__"]["tagtopic-model"])
-    header["__metadata__"]["tagtopic-model"] = json.dumps({**ours, **changes})
+    ours = json.loads(header["__metadata__"]["tagtopic model"])
+    header["__metadata__"]["tagtopic model"] = json.dumps({**ours, **changes})
     text = json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size :])
 
@@ -62,7 +62,7 @@ def test_any_member_of_the_family_loads_through_the_base_class(saved: Path) -> N
 def test_a_truncated_file_is_one_clear_error(saved: Path, kept: float) -> None:
     data = saved.read_bytes()
     saved.write_bytes(data[: int(kept * len(data)) if kept < 1 else int(kept)])
-    with pytest.raises(ModelFileError, match="is not a tagtopic-model file, or it is damaged"):
+    with pytest.raises(ModelFileError, match="is not a tagtopic model, or it is damaged"):
         TWDA.load(saved)
 
 
@@ -70,7 +70,7 @@ def test_a_truncated_file_is_one_clear_error(saved: Path, kept: float) -> None:
 def test_a_foreign_file_is_one_clear_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other"
     path.write_bytes(content)
-    with pytest.raises(ModelFileError, match="is not a tagtopic-model file"):
+    with pytest.raises(ModelFileError, match="is not a tagtopic model"):
         TWDA.load(path)
 
 
@@ -78,7 +78,7 @@ def test_another_safetensors_file_is_not_a_model(tmp_path: Path) -> None:
     from safetensors.numpy import save_file
 
     save_file({"x": np.zeros(3)}, str(tmp_path / "other.safetensors"))
-    with pytest.raises(ModelFileError, match="is not a tagtopic-model file"):
+    with pytest.raises(ModelFileError, match="is not a tagtopic model"):
         TWDA.load(tmp_path / "other.safetensors")
 
 

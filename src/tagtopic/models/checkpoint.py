@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.engines.base import Run
 
-KIND = "tagtopic-checkpoint"
+KIND = "tagtopic checkpoint"
 FORMAT = 1
 
 NOT_PART_OF_A_RUN = ("max_iter", "n_jobs", "callbacks", "progress", "checkpoint", "checkpoint_every", "unknown_tags")

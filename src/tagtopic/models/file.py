@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=TagTopicModel)
 
 FORMAT = 1
-KIND = "tagtopic-model"
+KIND = "tagtopic model"
 
 ARRAYS = (
     "tag_topics_", "word_counts_", "topic_shares_", "tag_frequencies_", "tag_weight_prior_",

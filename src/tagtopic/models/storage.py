@@ -48,4 +48,4 @@ def read_tensors(path: Path, kind: str, newest: int) -> tuple[dict[str, Any], di
     except StorageError:
         raise
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{path} is not a {kind} file, or it is damaged ({error})") from error
+        raise StorageError(f"{path} is not a {kind}, or it is damaged ({error})") from error
