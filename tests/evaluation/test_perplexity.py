@@ -85,3 +85,12 @@ def test_map_has_no_bound_and_unknown_methods_are_named() -> None:
         MODEL.perplexity(TEST, method="bound")
     with pytest.raises(ValueError, match="method='guess'"):
         MODEL.perplexity(TEST, method="guess")
+
+
+def test_texts_are_scored_as_the_corpus_made_from_them() -> None:
+    texts = ["the cat sat on the mat with another cat", "dogs chase cats and dogs chase mice", "cat and dog sat"] * 5
+    corpus = Corpus.from_texts(texts)
+    model = LDA(2, random_state=0, max_iter=5).fit(corpus)
+    result = perplexity(model, texts)
+    assert result.unknown_tokens is None
+    assert result.value == pytest.approx(perplexity(model, corpus).value, rel=1e-12)

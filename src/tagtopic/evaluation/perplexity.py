@@ -32,11 +32,11 @@ class TopicModel(Protocol):
 
 @dataclass(frozen=True)
 class Perplexity:
-    """The value, and what it was measured on."""
+    """The value, and what it was measured on; texts do not tell how many of their words the model does not know."""
 
     value: float
     scored_tokens: int
-    unknown_tokens: int
+    unknown_tokens: int | None
     skipped_documents: int
 
 
@@ -64,7 +64,7 @@ def perplexity(
     if method not in METHODS:
         raise ValueError(f"method={method!r}: expected one of {', '.join(map(repr, METHODS))}")
     corpus = model.aligned(X, tags)
-    unknown = _count_tokens(X) - corpus.n_tokens
+    unknown = _unknown_tokens(X, corpus)
     if method == "bound":
         return _from_bound(model, corpus, unknown)
     observed, scored = split_tokens(corpus, random_state) if method == "completion" else (corpus.counts, corpus.counts)
@@ -72,23 +72,23 @@ def perplexity(
     if not used.any():
         raise ValueError("no document has words left to score")
     rows = np.flatnonzero(used)
-    view = Corpus(counts=observed, tags=corpus.tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids)[
-        rows
-    ]
-    target = Corpus(counts=scored, tags=corpus.tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids)[
-        rows
-    ]
+    view, target = (_with_counts(corpus, counts)[rows] for counts in (observed, scored))
     values = _score(model, target, np.asarray(model.transform(view)))
     n_tokens = float(target.lengths().sum())
     # fsum is exact, so the order of the documents cannot change the value
     value = math.exp(-math.fsum(values.tolist()) / n_tokens)
-    return Perplexity(value, int(n_tokens), int(unknown), int(len(used) - used.sum()))
+    return Perplexity(value, int(n_tokens), unknown, int(len(used) - used.sum()))
 
 
-def _count_tokens(X: Any) -> float:
+def _with_counts(corpus: Corpus, counts: Any) -> Corpus:
+    return Corpus(counts=counts, tags=corpus.tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids)
+
+
+def _unknown_tokens(X: Any, known: Corpus) -> int | None:
     if isinstance(X, Corpus):
-        return X.n_tokens
-    return float(X.sum() if sp.issparse(X) else np.sum(np.asarray(X)))
+        return X.n_tokens - known.n_tokens
+    counts = X if sp.issparse(X) else np.asarray(X)
+    return int(counts.sum()) - known.n_tokens if counts.dtype.kind in "buif" else None
 
 
 def _score(model: TopicModel, target: Corpus, mixes: Any) -> Any:
@@ -99,10 +99,10 @@ def _score(model: TopicModel, target: Corpus, mixes: Any) -> Any:
     )
 
 
-def _from_bound(model: Any, corpus: Corpus, unknown: float) -> Perplexity:
+def _from_bound(model: Any, corpus: Corpus, unknown: int | None) -> Perplexity:
     if not hasattr(model, "_posteriors"):
         raise ValueError(f"{type(model).__name__} gives no bound on the likelihood: use 'completion' or 'fitted'")
     if model.inference == "map":
         raise ValueError("inference='map' maximises a density, which bounds nothing: use 'completion' or 'fitted'")
     bound = model._posteriors(corpus, None).objective
-    return Perplexity(float(np.exp(-bound / corpus.n_tokens)), corpus.n_tokens, int(unknown), 0)
+    return Perplexity(float(np.exp(-bound / corpus.n_tokens)), corpus.n_tokens, unknown, 0)
