@@ -35,10 +35,13 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 50
 CANDIDATES = 200
-EXAMPLES = 2000
+EXAMPLES = 300
 """Documents on which the mix is learnt."""
 
 BATCH = 1024
+LEARNING_BATCH = 64
+"""Documents asked about at a time; fewer while a model is fitted, which should not take more memory than its EM."""
+
 CHUNK = 16
 
 Ranked = list[tuple[str, float]]
@@ -163,7 +166,7 @@ def _learn(memory: Memory, vectors: Any, rows: Any, n_kinds: int, n_jobs: int | 
     """The mix, from remembered documents that are asked about as if they were new."""
     inputs, right, kinds = [], [], []
     everything = np.ones(len(memory.sizes), bool)
-    for first, last in cut_rows(len(rows), BATCH):
+    for first, last in cut_rows(len(rows), LEARNING_BATCH):
         part = rows[first:last]
         evidence = gather(memory, vectors[first:last], part, CANDIDATES, everything, n_jobs)
         inputs.append(features(evidence)[_present(evidence)])
