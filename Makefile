@@ -1,6 +1,6 @@
 # make demo   trains on an embedded corpus, prints what it found
 # make test   lints, type-checks, runs every test
-# Both make their own .venv and install what they need; nothing else on the machine is touched.
+# Both make their own .venv and install what they need there; make test also installs a Java where there is none.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin

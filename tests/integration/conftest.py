@@ -13,6 +13,7 @@ from tagtopic import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Engine, Statistics
 from tagtopic.engines.local import LocalEngine
+from tagtopic.engines.spark.requirements import SparkMissingError, require_java
 from tagtopic.inference.latent_prior import update_latent_prior
 from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior
@@ -26,6 +27,15 @@ CONFIG = {
     "spark.driver.extraJavaOptions": QUICK_START,
     "spark.log.level": "ERROR",
 }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _java() -> None:
+    """Without a Java there is no Spark to test."""
+    try:
+        require_java()
+    except SparkMissingError as missing:
+        pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="session")
