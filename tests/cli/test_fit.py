@@ -78,6 +78,20 @@ def test_a_killed_fit_goes_on_with_resume_and_ends_the_same(
     assert not list(tmp_path.glob("*.checkpoint"))
 
 
+def test_held_out_words_are_watched(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    command = ("fit", documents, *READ, "-k", 3, "-o", tmp_path / "m", "--validation-fraction", 0.5, "--patience", 2)
+    outcome = tagtopic(*command)
+    assert outcome.code == 0
+    assert "kept iteration" in outcome.out
+    summary = tagtopic(*command, "--quiet", "--json").json
+    assert isinstance(summary, dict)
+    model = TWDA.load(tmp_path / "m")
+    assert summary["best_iteration"] == model.best_iteration_
+    assert summary["validation_perplexity"] == pytest.approx(model.validation_perplexity_.min(), abs=1e-3)
+    assert summary["interrupted"] is False
+    assert not (tmp_path / "m.checkpoint").exists()
+
+
 def test_documents_from_standard_input(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     outcome = tagtopic("fit", "-", *READ, "-k", 2, "-o", tmp_path / "m", stdin=documents.read_text())
     assert outcome.code == 0

@@ -103,7 +103,8 @@ def perplexity(corpus: Corpus, parameters: Parameters) -> float:
 def test_an_estimator_comes_out_as_from_a_local_fit(
     corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any]
 ) -> None:
-    model = TWTM(n_topics=4, max_iter=2, init="random", random_state=0)
-    expected = model.fit(corpus, engine=local_engine).transform(corpus)
+    model = TWTM(n_topics=4, max_iter=2, init="random", random_state=0, validation_fraction=0.2)
+    expected, curve = model.fit(corpus, engine=local_engine).transform(corpus), model.validation_perplexity_
     found = model.fit(corpus, engine=spark_engine()).transform(corpus)
     np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(model.validation_perplexity_, curve)

@@ -82,6 +82,20 @@ def fit(
     inference: Annotated[Way, typer.Option("--inference", help="How tag weights are inferred.")] = Way.MAP,
     max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="The most iterations.")] = 100,
     tol: Annotated[float, typer.Option("--tol", min=0.0, help="Stop when the bound rises by less than this.")] = 1e-5,
+    validation_fraction: Annotated[
+        float | None,
+        typer.Option(
+            "--validation-fraction",
+            min=0.0,
+            max=1.0,
+            metavar="SHARE",
+            help="Hold out half of the words of this share of the documents, and keep the iteration that predicts "
+            "them best.",
+        ),
+    ] = None,
+    patience: Annotated[
+        int, typer.Option("--patience", min=1, help="Stop when held-out words were best so many iterations ago.")
+    ] = 10,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Start of the random numbers.")] = 0,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
@@ -132,6 +146,8 @@ def fit(
         inference=inference.value,
         max_iter=max_iter,
         tol=tol,
+        validation_fraction=validation_fraction,
+        patience=patience,
         random_state=seed,
         n_jobs=jobs,
         progress=False if quiet else None,
@@ -139,7 +155,7 @@ def fit(
     )
     started = time.perf_counter()
     fitted = estimator.fit(corpus, engine=runner)
-    interrupted = not fitted.converged_ and fitted.n_iter_ < max_iter
+    interrupted = not (fitted.converged_ or fitted.stopped_early_) and fitted.n_iter_ < max_iter
     fitted.save(target)
     if not interrupted:
         _checkpoint_file(target).unlink(missing_ok=True)
@@ -222,14 +238,29 @@ def _summary(
         "tags": len(model.tag_names_),
         "iterations": model.n_iter_,
         "converged": bool(model.converged_),
+        **_watched(model),
         "interrupted": interrupted,
         "seconds": round(seconds, 3),
     }
 
 
+def _watched(model: TagTopicModel) -> dict[str, Any]:
+    """What held-out words said, if there were any."""
+    curve = model.validation_perplexity_
+    if not len(curve):
+        return {}
+    return {"best_iteration": model.best_iteration_, "validation_perplexity": round(float(curve.min()), 3)}
+
+
 def _sentence(summary: dict[str, Any]) -> str:
     end = "converged" if summary["converged"] else "stopped"
+    kept = ""
+    if "best_iteration" in summary:
+        kept = (
+            f"kept iteration {summary['best_iteration']}, where held-out words have perplexity "
+            f"{summary['validation_perplexity']:,.1f}; "
+        )
     return (
         f"{summary['kind']} with {summary['topics']} topics {end} after {summary['iterations']} iterations, "
-        f"{summary['seconds']:.1f} s; wrote {summary['model']}"
+        f"{summary['seconds']:.1f} s; {kept}wrote {summary['model']}"
     )

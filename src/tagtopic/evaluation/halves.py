@@ -30,8 +30,8 @@ def _scored_tokens(
             out[p] = scored if whole else scored * counts[p]
 
 
-def split_tokens(corpus: Corpus, random_state: int = 0) -> tuple[Any, Any]:
-    """Two count matrices that add up to the corpus's: the tokens to infer from, and the tokens to score."""
+def scored_counts(corpus: Corpus, random_state: int = 0) -> Any:
+    """For each entry of the count matrix, how many of its tokens are in the half to score."""
     counts = corpus.counts
     seed = np.uint64(np.random.SeedSequence(random_state).generate_state(1, np.uint64)[0])
     scored = np.empty(counts.nnz, counts.data.dtype)
@@ -40,10 +40,17 @@ def split_tokens(corpus: Corpus, random_state: int = 0) -> tuple[Any, Any]:
         corpus.ids.hashes() ^ seed, Names.of(corpus.words).hashes(),
         counts.data.dtype.kind != "f", scored,
     )  # fmt: skip
-    return _with_data(counts, counts.data - scored), _with_data(counts, scored)
+    return scored
 
 
-def _with_data(counts: Any, data: Any) -> Any:
+def split_tokens(corpus: Corpus, random_state: int = 0) -> tuple[Any, Any]:
+    """Two count matrices that add up to the corpus's: the tokens to infer from, and the tokens to score."""
+    counts, scored = corpus.counts, scored_counts(corpus, random_state)
+    return with_data(counts, counts.data - scored), with_data(counts, scored)
+
+
+def with_data(counts: Any, data: Any) -> Any:
+    """The matrix with other counts in its entries, less those that are zero."""
     kept = data > 0
     offsets = np.append(0, np.cumsum(kept))[counts.indptr]
     return csr(offsets, counts.indices[kept], data[kept], counts.shape[1])

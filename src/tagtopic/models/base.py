@@ -19,13 +19,14 @@ from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.parameters import Parameters
 from tagtopic.models import inputs, setup
 from tagtopic.models.checkpoint import Checkpoint
-from tagtopic.models.em import Callback, EMSettings, ExpectationMaximisation
+from tagtopic.models.em import Callback, ExpectationMaximisation
 from tagtopic.models.posterior import DocumentPosteriors, infer, largest
 from tagtopic.models.prediction import TagPredictor
 from tagtopic.models.priors import Prior, smoothed_shares
 from tagtopic.models.progress import watched
 from tagtopic.models.questions import Questions
 from tagtopic.models.tag_questions import TagQuestions
+from tagtopic.models.validation import hold_out
 
 NUMBERS = [np.float64, np.float32, np.int64, np.int32]
 
@@ -37,9 +38,10 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
     ``words_``, ``rules_`` (how texts became words; None when it learnt from counts), ``word_counts_`` (in training),
     ``tag_names_``, ``tag_frequencies_`` (the share of documents with the tag), ``topic_shares_`` (of all words in
     training); the priors ``tag_weight_prior_``, ``latent_weight_prior_``, ``latent_topic_prior_``,
-    ``tag_topic_prior_``, ``topic_word_prior_``; ``bound_`` (one number an iteration), ``prior_updates_`` (the
-    iterations after which priors were learnt), ``n_iter_``, ``converged_``; ``tag_predictor_`` (what ``predict_tags``
-    remembers of the documents; None without tags).
+    ``tag_topic_prior_``, ``topic_word_prior_``; by iteration ``bound_`` and ``validation_perplexity_`` (of held-out
+    words, where ``validation_fraction`` holds some out), together in ``history_``; ``prior_updates_`` (the iterations
+    after which priors were learnt), ``n_iter_``, ``best_iteration_`` (the one that was kept), ``converged_``;
+    ``tag_predictor_`` (what ``predict_tags`` remembers of the documents; None without tags).
     """
 
     _latent: ClassVar[bool]
@@ -57,6 +59,8 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
     topic_word_prior: Prior
     init: str
     dtype: str
+    validation_fraction: float | None
+    patience: int
     unknown_tags: str
     n_jobs: int | None
     random_state: Any
@@ -75,14 +79,20 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         corpus = self._training_corpus(X, tags)
         checkpoint = self._checkpoint(corpus)
         saved = checkpoint.load() if checkpoint else None
-        parameters, priors = (saved.parameters, saved.priors) if saved else setup.start_parameters(self, corpus)
-        settings = EMSettings(self.max_iter, self.tol, self.sweeps, setup.learning_of(self, corpus.n_tags))
-        with (engine or LocalEngine(self.n_jobs)).start(corpus, parameters, self.inference) as run:
-            em = saved.resume(run, settings) if saved else ExpectationMaximisation(run, parameters, priors, settings)
-            em.checkpoint = checkpoint.callback if checkpoint else None
-            with watched(self.max_iter, self.progress) as bar:
-                em.run([*self.callbacks, *bar])
-        self._keep(corpus, em)
+        with hold_out(corpus, self.validation_fraction, setup.seed_of(self)) as (training, watch):
+            now = saved.now if saved else None
+            parameters, priors = (now.parameters, now.priors) if now else setup.start_parameters(self, training)
+            settings = setup.em_settings(self, corpus.n_tags)
+            with (engine or LocalEngine(self.n_jobs)).start(training, parameters, self.inference) as run:
+                em = (
+                    saved.resume(run, settings, watch)
+                    if saved
+                    else ExpectationMaximisation(run, parameters, priors, settings, watch)
+                )
+                em.checkpoint = checkpoint.callback if checkpoint else None
+                with watched(em, self.progress) as bar:
+                    em.run([*self.callbacks, *bar])
+            self._keep(training, em)
         return self
 
     def transform(self, X: Any, *, tags: Any = None) -> NDArray[np.floating[Any]]:
@@ -159,6 +169,25 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         return inputs.without_unseen_words(known, self.word_counts_)
 
     @property
+    def history_(self) -> dict[str, NDArray[np.float64]]:
+        """The curves by iteration: ``"bound"`` and, if words were held out, their ``"perplexity"``."""
+        check_is_fitted(self)
+        watched = {"perplexity": self.validation_perplexity_} if len(self.validation_perplexity_) else {}
+        return {"bound": self.bound_, **watched}
+
+    @property
+    def best_iteration_(self) -> int:
+        """The iteration (from 1) whose parameters were kept: the last, or the best on held-out words."""
+        check_is_fitted(self)
+        watched = self.validation_perplexity_
+        return int(np.argmin(watched)) + 1 if len(watched) else self.n_iter_
+
+    @property
+    def stopped_early_(self) -> bool:
+        """Whether the fit ended because held-out words were not predicted any better."""
+        return self.n_iter_ - self.best_iteration_ >= self.patience
+
+    @property
     def parameters_(self) -> Parameters:
         """The learnt parameters as inference takes them."""
         return Parameters(
@@ -206,7 +235,8 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         return inputs.corpus_from_matrix(sp.csr_array(counts), tags, words, known_tags)
 
     def _keep(self, corpus: Corpus, em: ExpectationMaximisation) -> None:
-        parameters = em.parameters
+        outcome = em.outcome
+        parameters = outcome.parameters
         self.components_ = parameters.psi.T
         self.tag_topics_ = parameters.theta
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names
@@ -214,14 +244,15 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         self.word_counts_ = np.bincount(
             corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words
         ).astype(np.float64)
-        self.topic_shares_ = smoothed_shares(em.topic_sizes, 0.0)
+        self.topic_shares_ = smoothed_shares(outcome.topic_sizes, 0.0)
         self.tag_frequencies_ = np.bincount(corpus.tags.indices, minlength=corpus.n_tags) / len(corpus)
         self.tag_weight_prior_ = parameters.pi
         self.latent_weight_prior_ = parameters.pi_latent
         # TWTM never learns mu; a document without tags then leans to what the corpus is about
         self.latent_topic_prior_ = parameters.mu if self._latent else parameters.mu.sum() * self.topic_shares_ + 1e-6
-        self.tag_topic_prior_, self.topic_word_prior_ = em.priors.alpha, em.priors.beta
+        self.tag_topic_prior_, self.topic_word_prior_ = outcome.priors.alpha, outcome.priors.beta
         self.bound_ = np.array(em.history.bound)
+        self.validation_perplexity_ = np.array(em.history.perplexity)
         self.prior_updates_ = tuple(em.history.prior_updates)
         self.n_iter_ = len(em.history.bound)
         self.converged_ = em.history.converged

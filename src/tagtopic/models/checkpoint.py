@@ -18,7 +18,7 @@ import numpy as np
 from tagtopic._version import __version__
 from tagtopic.inference.arrays import State
 from tagtopic.inference.parameters import Parameters, Priors
-from tagtopic.models.em import EMSettings, ExpectationMaximisation, History
+from tagtopic.models.em import EMSettings, ExpectationMaximisation, History, Standing, Watch
 from tagtopic.models.storage import StorageError, read_tensors, write_tensors
 
 if TYPE_CHECKING:
@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from tagtopic.engines.base import Run
 
 KIND = "tagtopic checkpoint"
-FORMAT = 1
+FORMAT = 2
+BEST = "best."
+"""What the arrays are called by that belong to the best iteration so far."""
 
-NOT_PART_OF_A_RUN = ("max_iter", "n_jobs", "callbacks", "progress", "checkpoint", "checkpoint_every", "unknown_tags")
+NOT_PART_OF_A_RUN = (
+    "max_iter", "patience", "n_jobs", "callbacks", "progress", "checkpoint", "checkpoint_every", "unknown_tags",
+)  # fmt: skip
 """Settings that may change between stopping and resuming: they do not change what an iteration does."""
 
 
@@ -38,20 +42,24 @@ class CheckpointError(ValueError):
 
 @dataclass(frozen=True)
 class Saved:
-    """Where a run stood."""
+    """Where a run stood, and where it had stood best if held-out words are watched."""
 
-    parameters: Parameters
-    priors: Priors
+    now: Standing
+    best: Standing | None
     state: State
     history: History
-    topic_sizes: Any
     last_move: float
 
-    def resume(self, run: Run, settings: EMSettings) -> ExpectationMaximisation:
+    def resume(self, run: Run, settings: EMSettings, watch: Watch | None = None) -> ExpectationMaximisation:
         """The run, going on from here."""
-        em = ExpectationMaximisation(run, self.parameters, self.priors, settings)
+        em = ExpectationMaximisation(run, self.now.parameters, self.now.priors, settings, watch)
         run.state = self.state
-        em.history, em.topic_sizes, em.last_move = self.history, self.topic_sizes, self.last_move
+        em.history, em.topic_sizes, em.last_move, em.best = (
+            self.history,
+            self.now.topic_sizes,
+            self.last_move,
+            self.best,
+        )
         em.history.converged = em.history.interrupted = False
         return em
 
@@ -80,21 +88,21 @@ class Checkpoint:
 
     def save(self, em: ExpectationMaximisation) -> None:
         """Write down where the run stands."""
-        parameters, state = em.parameters, em.engine.state
-        tensors = {
-            "psi": parameters.psi, "theta": parameters.theta, "pi": parameters.pi, "mu": parameters.mu,
-            "alpha": em.priors.alpha, "beta": em.priors.beta, "topic_sizes": em.topic_sizes,
-            "xi": state.xi, "xi_latent": state.xi_latent, "rho": state.rho,
-        }  # fmt: skip
+        state, now = em.engine.state, Standing(em.parameters, em.priors, em.topic_sizes)
+        best = None if em.history.waited() == 0 else em.best  # the best is the last: nothing to write twice
+        tensors = {"xi": state.xi, "xi_latent": state.xi_latent, "rho": state.rho, **_arrays(now, "")}
         header = {
             "format": FORMAT,
             "version": __version__,
             "run": self.run,
-            "pi_latent": parameters.pi_latent,
-            "latent": parameters.latent,
+            "latent": now.parameters.latent,
+            "pi_latent": now.parameters.pi_latent,
             "last_move": em.last_move,
             "history": asdict(em.history),
         }
+        if best is not None:
+            tensors |= _arrays(best, BEST)
+            header[f"{BEST}pi_latent"] = best.parameters.pi_latent
         write_tensors(self.path, KIND, header, tensors)
 
     def load(self) -> Saved | None:
@@ -110,14 +118,30 @@ class Checkpoint:
                 f"{self.path} is the checkpoint of another run (another corpus or other settings): "
                 "give another checkpoint path, or remove the file to start anew"
             )
-        parameters = Parameters(
-            tensors["psi"], tensors["theta"], tensors["pi"], header["pi_latent"], tensors["mu"], header["latent"]
-        )
+        history = History(**header["history"])
+        now = _standing(header, tensors, "")
+        best = now if history.perplexity else None
         return Saved(
-            parameters=parameters,
-            priors=Priors(tensors["alpha"], tensors["beta"]),
+            now=now,
+            best=_standing(header, tensors, BEST) if f"{BEST}psi" in tensors else best,
             state=State(tensors["xi"], tensors["xi_latent"], tensors["rho"]),
-            history=History(**header["history"]),
-            topic_sizes=tensors["topic_sizes"],
+            history=history,
             last_move=header["last_move"],
         )
+
+
+def _arrays(standing: Standing, prefix: str) -> dict[str, Any]:
+    parameters, priors = standing.parameters, standing.priors
+    arrays = {
+        "psi": parameters.psi, "theta": parameters.theta, "pi": parameters.pi, "mu": parameters.mu,
+        "alpha": priors.alpha, "beta": priors.beta, "topic_sizes": standing.topic_sizes,
+    }  # fmt: skip
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def _standing(header: dict[str, Any], tensors: dict[str, Any], prefix: str) -> Standing:
+    psi, theta, pi, mu, alpha, beta, topic_sizes = (
+        tensors[prefix + name] for name in ("psi", "theta", "pi", "mu", "alpha", "beta", "topic_sizes")
+    )
+    parameters = Parameters(psi, theta, pi, header[f"{prefix}pi_latent"], mu, header["latent"])
+    return Standing(parameters, Priors(alpha, beta), topic_sizes)

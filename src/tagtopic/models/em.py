@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,27 +49,59 @@ class EMSettings:
     tol: float
     sweeps: int
     learning: Learning
+    patience: int = 10
 
 
 @dataclass
 class History:
-    """What happened: the objective at each iteration, the seconds, and where priors were learnt after it."""
+    """What happened: at each iteration the objective, the perplexity of held-out words if any are watched, the seconds;
+    and after which iterations priors were learnt.
+    """
 
     bound: list[float] = field(default_factory=list)
+    perplexity: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     prior_updates: list[int] = field(default_factory=list)
     converged: bool = False
     interrupted: bool = False
 
+    def waited(self) -> int:
+        """Iterations since held-out words were predicted best."""
+        return len(self.perplexity) - 1 - int(np.argmin(self.perplexity)) if self.perplexity else 0
+
+
+class Watch(Protocol):
+    """Words that are held out of training."""
+
+    def perplexity(self, run: Run, parameters: Parameters) -> float:
+        """Of those words, under these parameters and the documents' weights as they stand."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A model as it stood after some iteration."""
+
+    parameters: Parameters
+    priors: Priors
+    topic_sizes: Float64s
+
 
 class ExpectationMaximisation:
-    """One fit: ``run`` it, then read ``parameters``, ``priors`` and ``history``."""
+    """One fit: ``run`` it, then read ``outcome`` and ``history``.
 
-    def __init__(self, run: Run, parameters: Parameters, priors: Priors, settings: EMSettings) -> None:
+    With held-out words to ``watch``, the outcome is the iteration that predicted them best, and the fit ends when
+    ``patience`` iterations have not bettered it.
+    """
+
+    def __init__(
+        self, run: Run, parameters: Parameters, priors: Priors, settings: EMSettings, watch: Watch | None = None
+    ) -> None:
         self.engine = run
         self.parameters = parameters
         self.priors = priors
         self.settings = settings
+        self.watch = watch
+        self.best: Standing | None = None
         self.history = History()
         self.last_move = np.inf
         self.checkpoint: Callable[[ExpectationMaximisation], None] | None = None
@@ -98,10 +131,18 @@ class ExpectationMaximisation:
     @property
     def finished(self) -> bool:
         """Whether there is nothing more to do."""
-        return self.history.converged or len(self.history.bound) >= self.settings.max_iter
+        history, settings = self.history, self.settings
+        return history.converged or len(history.bound) >= settings.max_iter or history.waited() >= settings.patience
+
+    @property
+    def outcome(self) -> Standing:
+        """The model: as it stands, or as it stood when it predicted held-out words best."""
+        return self.best or Standing(self.parameters, self.priors, self.topic_sizes)
 
     def iterate(self) -> None:
         """One E-step, one M-step, and the priors when they are due."""
+        if self.best is not None and self._sums.psi is self.best.parameters.psi:
+            self._sums = Statistics(np.empty_like(self._sums.psi), np.empty_like(self._sums.theta), 0.0)
         sums = self.engine.expect(self.parameters, self._sums, sweeps=self.settings.sweeps)
         self.history.bound.append(sums.objective + self.engine.log_prior(self.parameters, self.priors))
         iteration = len(self.history.bound)
@@ -115,6 +156,14 @@ class ExpectationMaximisation:
             self._learn_priors(dirichlet=self.settings.learning.schedule.warm(iteration))
             self.last_move = float(np.abs(np.log(self._learnt_priors() / before)).mean())
             self.history.prior_updates.append(iteration)
+        if self.watch is not None:
+            self._look(self.watch)
+
+    def _look(self, watch: Watch) -> None:
+        """Score the held-out words. The best so far is not copied: its arrays are only kept from being overwritten."""
+        self.history.perplexity.append(watch.perplexity(self.engine, self.parameters))
+        if self.history.waited() == 0:
+            self.best = Standing(self.parameters, self.priors, self.topic_sizes)
 
     def _settled(self) -> bool:
         """Whether priors have settled, and the last two objectives under them differ by less than the tolerance."""

@@ -24,7 +24,10 @@ KIND = "tagtopic model"
 ARRAYS = (
     "tag_topics_", "word_counts_", "topic_shares_", "tag_frequencies_", "tag_weight_prior_",
     "latent_topic_prior_", "tag_topic_prior_", "topic_word_prior_", "bound_",
+    "validation_perplexity_",
 )  # fmt: skip
+LATER = ("validation_perplexity_",)
+"""Arrays that files of earlier versions do not have."""
 NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "n_features_in_")
 NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every")
 PREDICTOR = "tag_predictor."
@@ -83,7 +86,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any:
     model = kind(**header["settings"])
     for name in ARRAYS:
-        setattr(model, name, tensors[name])
+        setattr(model, name, tensors[name] if name in tensors or name not in LATER else np.empty(0))
     for name in NUMBERS:
         setattr(model, name, header["numbers"][name])
     model.components_ = tensors["topic_words"].T

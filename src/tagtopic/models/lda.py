@@ -45,6 +45,8 @@ class LDA(TagTopicModel):
         topic_word_prior: Prior = 0.1,
         init: str = "merged",
         dtype: str = "float32",
+        validation_fraction: float | None = None,
+        patience: int = 10,
         n_jobs: int | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] = (),
@@ -61,6 +63,8 @@ class LDA(TagTopicModel):
         self.topic_word_prior = topic_word_prior
         self.init = init
         self.dtype = dtype
+        self.validation_fraction = validation_fraction
+        self.patience = patience
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callbacks = callbacks

@@ -11,9 +11,10 @@ from tagtopic.corpus import Corpus
 from tagtopic.inference.arrays import WAYS, Float64s
 from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior
-from tagtopic.models.em import Learning
+from tagtopic.models.em import EMSettings, Learning
 from tagtopic.models.priors import ESTIMATE, MAXIMUM_LIKELIHOOD, asks_for, check_prior, is_learnt, spread
 from tagtopic.models.start import STARTS, start_topics, word_frequencies
+from tagtopic.models.validation import check_validation
 
 if TYPE_CHECKING:
     from tagtopic.models.base import TagTopicModel
@@ -38,11 +39,23 @@ def check_settings(model: TagTopicModel, corpus: Corpus) -> None:
             raise ValueError(f"{name}={value!r}: expected a whole number from 1")
     if not model.tol >= 0:
         raise ValueError(f"tol={model.tol!r}: expected a number from 0")
+    check_validation(model.validation_fraction, model.patience)
     check_prior("tag_weight_prior", model.tag_weight_prior, size=corpus.n_tags)
     check_prior("latent_weight_prior", model.latent_weight_prior, size=1)
     check_prior("latent_topic_prior", model.latent_topic_prior, size=model.n_topics)
     check_prior("tag_topic_prior", model.tag_topic_prior, size=model.n_topics, zero=True)
     check_prior("topic_word_prior", model.topic_word_prior, size=corpus.n_words, zero=True)
+
+
+def seed_of(model: TagTopicModel) -> int:
+    """The model's seed where it is a number, else 0: for choices that a resumed fit must be able to repeat."""
+    seed = model.random_state
+    return int(seed) if isinstance(seed, int | np.integer) else 0
+
+
+def em_settings(model: TagTopicModel, n_tags: int) -> EMSettings:
+    """How long to iterate, and what is learnt on the way."""
+    return EMSettings(model.max_iter, model.tol, model.sweeps, learning_of(model, n_tags), model.patience)
 
 
 def require_tags(corpus: Corpus) -> None:

@@ -43,6 +43,10 @@ class TWDA(TagTopicModel):
         Where topics start: ``"merged"`` (too many, the most alike merged), ``"nmf"`` or ``"random"``.
     dtype:
         ``"float32"``, or ``"float64"`` at about half the speed.
+    validation_fraction, patience:
+        Hold out half of the words of this share of the documents, and watch how well they are predicted: the iteration
+        that predicts them best is kept, and the fit ends when ``patience`` more have not bettered it. None: all words
+        are learnt from.
     unknown_tags:
         What to do after training about tags never seen in it: ``"ignore"`` (with a warning) or ``"error"``.
     n_jobs:
@@ -84,6 +88,8 @@ class TWDA(TagTopicModel):
         topic_word_prior: Prior = 0.1,
         init: str = "merged",
         dtype: str = "float32",
+        validation_fraction: float | None = None,
+        patience: int = 10,
         unknown_tags: str = "ignore",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -104,6 +110,8 @@ class TWDA(TagTopicModel):
         self.topic_word_prior = topic_word_prior
         self.init = init
         self.dtype = dtype
+        self.validation_fraction = validation_fraction
+        self.patience = patience
         self.unknown_tags = unknown_tags
         self.n_jobs = n_jobs
         self.random_state = random_state

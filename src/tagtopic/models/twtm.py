@@ -46,6 +46,8 @@ class TWTM(TagTopicModel):
         topic_word_prior: Prior = 0.1,
         init: str = "merged",
         dtype: str = "float32",
+        validation_fraction: float | None = None,
+        patience: int = 10,
         unknown_tags: str = "ignore",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -64,6 +66,8 @@ class TWTM(TagTopicModel):
         self.topic_word_prior = topic_word_prior
         self.init = init
         self.dtype = dtype
+        self.validation_fraction = validation_fraction
+        self.patience = patience
         self.unknown_tags = unknown_tags
         self.n_jobs = n_jobs
         self.random_state = random_state

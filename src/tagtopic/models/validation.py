@@ -1,0 +1,162 @@
+"""Watching words that training never sees: some of the tokens of some of the documents.
+
+Documents are sampled, and each one's tokens are halved by the hash that evaluation uses. One half is taken out of
+the corpus; after every iteration it is scored with the weights that the other half has given the document, so watching
+costs one look at each held-out word and no inference of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagtopic.corpus import Corpus
+from tagtopic.corpus.growing import GrowingArray
+from tagtopic.corpus.matrices import csr
+from tagtopic.engines.workers import cut_evenly
+from tagtopic.evaluation.halves import scored_counts, with_data
+from tagtopic.evaluation.perplexity import log_probabilities
+from tagtopic.inference.arrays import Floats, Int64s
+from tagtopic.models.posterior import weight_shares
+
+if TYPE_CHECKING:
+    from tagtopic.engines.base import Run
+    from tagtopic.inference.parameters import Parameters
+
+BLOCK_ENTRIES = 1 << 22
+"""Entries of the corpus that are copied at a time."""
+
+CHUNK_ENTRIES = 1 << 14
+"""Held-out entries that a thread scores at a time."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The held-out words of the documents ``rows``: a corpus of their own, with those documents' tags.
+
+    ``entries`` says where the documents' tags stand among the tag entries of the training corpus.
+    """
+
+    rows: Int64s
+    entries: Int64s
+    words: Corpus
+
+    def perplexity(self, run: Run, parameters: Parameters) -> float:
+        """Of the held-out words, under each document's weights as they stand."""
+        counts, psi, mixes = self.words.counts, parameters.psi, self._mixes(run, parameters)
+        starts, words, tokens = (np.asarray(array) for array in (counts.indptr, counts.indices, counts.data))
+
+        def score(part: tuple[int, int]) -> Any:
+            first, last = part
+            return log_probabilities(starts[first : last + 1], words, tokens, mixes[first:last], psi)
+
+        parts = run.workers.map(score, cut_evenly(counts.indptr, CHUNK_ENTRIES))
+        # fsum is exact: how the work was cut cannot change the value
+        return math.exp(-math.fsum(np.concatenate(parts).tolist()) / float(self.words.lengths().sum()))
+
+    def _mixes(self, run: Run, parameters: Parameters) -> Floats:
+        """The documents' topic mixes: arithmetic means over tags, whatever the way of inference."""
+        state, tags = run.state, self.words.tags
+        shares, latent = weight_shares(self.words, state.xi[self.entries], state.xi_latent[self.rows])
+        rho = state.rho[self.rows] if len(state.rho) > 1 else state.rho
+        mixed = sp.csr_array((shares, tags.indices, tags.indptr), shape=tags.shape) @ parameters.theta
+        return np.ascontiguousarray(mixed + latent[:, None] * (rho / rho.sum(axis=1, keepdims=True)))
+
+
+def check_validation(fraction: Any, patience: Any) -> None:
+    """Raise unless these are a share of the documents (or None) and a number of iterations."""
+    if fraction is not None and not (isinstance(fraction, float | int | np.number) and 0 <= fraction <= 1):
+        raise ValueError(f"validation_fraction={fraction!r}: expected a share of the documents from 0 to 1, or None")
+    if isinstance(patience, bool) or not isinstance(patience, int | np.integer) or patience < 1:
+        raise ValueError(f"patience={patience!r}: expected a whole number of iterations from 1")
+
+
+@contextmanager
+def hold_out(corpus: Corpus, fraction: float | None, seed: int) -> Iterator[tuple[Corpus, HeldOut | None]]:
+    """The corpus without the held-out words, and those words; the corpus itself and None if nothing is held out.
+
+    While the ``with`` block lasts: the training corpus may stand in files of its own.
+    """
+    if not fraction:
+        yield corpus, None
+        return
+    rows = _sample(corpus, float(fraction), seed)
+    sampled = corpus[rows]
+    scored = scored_counts(sampled, seed)
+    scored *= _repeated(_both_halves(sampled, scored), sampled.counts.indptr)
+    with TemporaryDirectory(prefix="tagtopic-") as folder:
+        training = _with_counts(corpus, _without(corpus.counts, rows, scored, Path(folder)))
+        held_out = _held_out(corpus, training, rows, scored)
+        if not len(held_out.rows):
+            raise ValueError(
+                f"validation_fraction={fraction} holds out no word of {len(corpus)} documents: it takes documents with "
+                "two words or more, and words that other documents have too; give a larger share, or none"
+            )
+        yield training, held_out
+
+
+def _sample(corpus: Corpus, fraction: float, seed: int) -> Int64s:
+    n_sampled = min(len(corpus), max(1, round(fraction * len(corpus))))
+    return np.sort(np.random.default_rng([seed, 0x5EED]).permutation(len(corpus))[:n_sampled])
+
+
+def _both_halves(sampled: Corpus, scored: Any) -> Any:
+    """Which documents have words in both halves: the others are left whole."""
+    starts = sampled.counts.indptr
+    held = np.bincount(np.repeat(np.arange(len(sampled)), np.diff(starts)), weights=scored, minlength=len(sampled))
+    return (held > 0) & (held < sampled.lengths())
+
+
+def _repeated(values: Any, starts: Any) -> Any:
+    return np.repeat(values, np.diff(starts))
+
+
+def _without(counts: Any, rows: Int64s, scored: Any, folder: Path) -> Any:
+    """The counts less the scored tokens of ``rows``, copied block by block; large ones go to files in ``folder``."""
+    in_sample = np.zeros(counts.shape[0], bool)
+    in_sample[rows] = True
+    offsets, taken = [np.zeros(1, np.int64)], 0
+    with GrowingArray(folder / "words", np.int32) as words, GrowingArray(folder / "counts", counts.data.dtype) as kept:
+        for first, last in cut_evenly(counts.indptr, BLOCK_ENTRIES):
+            entries = slice(int(counts.indptr[first]), int(counts.indptr[last]))
+            starts, data = counts.indptr[first : last + 1] - entries.start, np.array(counts.data[entries])
+            mine = _repeated(in_sample[first:last], starts)
+            n_mine = int(mine.sum())
+            data[mine] -= scored[taken : taken + n_mine]
+            taken += n_mine
+            offsets.append(np.append(0, np.cumsum(data > 0))[starts[1:]] + len(words))
+            words.append(counts.indices[entries][data > 0])
+            kept.append(data[data > 0])
+        return csr(np.concatenate(offsets), words.finish(), kept.finish(), counts.shape[1])
+
+
+def _held_out(corpus: Corpus, training: Corpus, rows: Int64s, scored: Any) -> HeldOut:
+    """The scored words of the sample, less those that training never saw: no model can know them."""
+    sampled = corpus[rows]
+    known = np.zeros(corpus.n_words, bool)
+    known[training.counts.indices] = True
+    words = _with_counts(sampled, with_data(sampled.counts, scored * known[sampled.counts.indices]))
+    used = np.flatnonzero(np.diff(words.counts.indptr))
+    starts = corpus.tags.indptr[rows[used]]
+    lengths = corpus.tags.indptr[rows[used] + 1] - starts
+    entries = np.repeat(starts - np.append(0, np.cumsum(lengths))[:-1], lengths) + np.arange(lengths.sum())
+    return HeldOut(rows[used], entries.astype(np.int64), words[used])
+
+
+def _with_counts(corpus: Corpus, counts: Any) -> Corpus:
+    return Corpus(
+        counts=counts,
+        tags=corpus.tags,
+        words=corpus.words,
+        tag_names=corpus.tag_names,
+        ids=corpus.ids,
+        rules=corpus.rules,
+    )
