@@ -23,6 +23,14 @@ Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column t
 TagSeparator = Annotated[
     str | None, typer.Option("--tag-separator", metavar="TEXT", help="What separates several tags in one string.")
 ]
+MinWordDocuments = Annotated[
+    int | None, typer.Option("--min-word-documents", min=1, help="Leave out words in fewer documents.")
+]
+MinTagDocuments = Annotated[int, typer.Option("--min-tag-documents", min=1, help="Leave out tags on fewer documents.")]
+MaxWords = Annotated[int | None, typer.Option("--max-words", min=1, help="Keep the commonest words only.")]
+StopWords = Annotated[
+    str | None, typer.Option("--stop-words", metavar="LANGUAGE", help="Language of the stop words, or none.")
+]
 SkipErrors = Annotated[bool, typer.Option("--skip-errors", help="Leave unreadable rows out instead of stopping.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
 Output = Annotated[

@@ -38,8 +38,8 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
     ``tag_names_``, ``tag_frequencies_`` (the share of documents with the tag), ``topic_shares_`` (of all words in
     training); the priors ``tag_weight_prior_``, ``latent_weight_prior_``, ``latent_topic_prior_``,
     ``tag_topic_prior_``, ``topic_word_prior_``; ``bound_`` (one number an iteration), ``prior_updates_`` (the
-    iterations after which priors were learnt), ``n_iter_``, ``converged_``; ``tag_predictor_`` (what ``predict_tags``
-    remembers of the documents; None without tags).
+    iterations after which priors were learnt), ``n_iter_``, ``converged_``, ``interrupted_`` (whether Ctrl-C ended the
+    fit; not kept in a file); ``tag_predictor_`` (what ``predict_tags`` remembers of the documents; None without tags).
     """
 
     _latent: ClassVar[bool]
@@ -225,6 +225,7 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         self.prior_updates_ = tuple(em.history.prior_updates)
         self.n_iter_ = len(em.history.bound)
         self.converged_ = em.history.converged
+        self.interrupted_ = em.history.interrupted
         self.tag_predictor_ = TagPredictor.fit(corpus, n_jobs=self.n_jobs)
 
     @property
