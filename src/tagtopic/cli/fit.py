@@ -89,6 +89,7 @@ def fit(
     min_tag_documents: options.MinTagDocuments = 1,
     max_words: options.MaxWords = None,
     stop_words: options.StopWords = None,
+    file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
     engine: Annotated[Where, typer.Option("--engine", help="Where to train: spark is a cluster.")] = Where.LOCAL,
     master: Annotated[
@@ -117,7 +118,7 @@ def fit(
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: there is no folder {target.parent}")
     runner = _engine(engine, master, weight_update, jobs)
-    columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
+    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
     rules = rules_of(min_documents, min_tag_documents, max_words, stop_words)
     corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
     remark(f"read {corpus!r}", quiet=quiet)

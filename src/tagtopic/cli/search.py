@@ -57,6 +57,7 @@ def search_topics(
     min_tag_documents: options.MinTagDocuments = 1,
     max_words: options.MaxWords = None,
     stop_words: options.StopWords = None,
+    file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -70,7 +71,7 @@ def search_topics(
     from tagtopic.evaluation.search import search_topics as search
 
     numbers = _numbers(topics)
-    columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
+    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
     rules = rules_of(min_documents, min_tag_documents, max_words, stop_words)
     corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
     remark(f"read {corpus!r}", quiet=quiet)

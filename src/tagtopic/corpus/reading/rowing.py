@@ -22,6 +22,11 @@ class Wanted:
     tag_separator: str | None = None
 
     @property
+    def names_columns(self) -> bool:
+        """Whether a person named columns: there is nothing else that they could be of than records."""
+        return self.text != ("text",) or bool(self.tags) or self.id is not None
+
+    @property
     def required(self) -> tuple[str, ...]:
         """The columns that must be there."""
         return (*self.text, *(self.tags or ()), *((self.id,) if self.id is not None else ()))
