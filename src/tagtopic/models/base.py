@@ -39,7 +39,7 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
     training); the priors ``tag_weight_prior_``, ``latent_weight_prior_``, ``latent_topic_prior_``,
     ``tag_topic_prior_``, ``topic_word_prior_``; ``bound_`` (one number an iteration), ``prior_updates_`` (the
     iterations after which priors were learnt), ``n_iter_``, ``converged_``, ``interrupted_`` (whether Ctrl-C ended the
-    fit; not kept in a file); ``tag_predictor_`` (what ``predict_tags`` remembers of the documents; None without tags).
+    fit); ``tag_predictor_`` (what ``predict_tags`` remembers of the documents; None without tags).
     """
 
     _latent: ClassVar[bool]

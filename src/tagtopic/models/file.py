@@ -25,7 +25,7 @@ ARRAYS = (
     "tag_topics_", "word_counts_", "topic_shares_", "tag_frequencies_", "tag_weight_prior_",
     "latent_topic_prior_", "tag_topic_prior_", "topic_word_prior_", "bound_",
 )  # fmt: skip
-NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "n_features_in_")
+NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "interrupted_", "n_features_in_")
 NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every")
 PREDICTOR = "tag_predictor."
 

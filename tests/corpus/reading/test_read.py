@@ -212,7 +212,7 @@ def test_a_stream_is_plain_text_unless_it_begins_like_json_or_columns_are_named(
     with pytest.raises(ReadError, match="the stream, line 3: is not JSON"):
         Corpus.read(io.BytesIO(rows + b"then a sentence"))
     with pytest.raises(ReadError, match="the stream, line 1: is not utf-8"):
-        Corpus.read(io.BytesIO(b"\xff\xfe\xfd x\nfine"))
+        Corpus.read(io.BytesIO(b"\x80 x\nfine"))
     assert len(Corpus.read(io.BytesIO(b" \n"))) == 0
 
 
@@ -277,7 +277,7 @@ def test_the_reasons_are_the_persons_words(tmp_path: Path) -> None:
 
 
 def test_a_wrong_column_lists_those_that_exist(jsonl: Path) -> None:
-    with pytest.raises(ReadError, match=r"no row has no column|no row.*'storyline'.*'id', 'text', 'tags', 'film'"):
+    with pytest.raises(ReadError, match=r"no column 'storyline'; in all rows .* 'id', 'text', 'tags', 'film'"):
         Corpus.read(jsonl, text="storyline")
     with pytest.raises(ReadError, match="'director'"):
         Corpus.read(jsonl, tags=["film", "director"])
