@@ -14,6 +14,7 @@ from tagtopic._version import __version__
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus, Document
+    from tagtopic.evaluation.search import search_topics
     from tagtopic.models import LDA, TWDA, TWTM
 
 _HOMES = {
@@ -22,9 +23,10 @@ _HOMES = {
     "LDA": "tagtopic.models",
     "TWDA": "tagtopic.models",
     "TWTM": "tagtopic.models",
+    "search_topics": "tagtopic.evaluation.search",
 }
 
-__all__ = ["LDA", "TWDA", "TWTM", "Corpus", "Document", "__version__"]
+__all__ = ["LDA", "TWDA", "TWTM", "Corpus", "Document", "__version__", "search_topics"]
 
 
 def __getattr__(name: str) -> Any:

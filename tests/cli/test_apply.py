@@ -64,6 +64,22 @@ def test_predict_finds_the_author_of_a_new_text(tagtopic: Command, model: Path, 
     assert "no tags of kind 'venue'" in tagtopic(*asked, "--kinds", "venue", stdin=stdin).err
 
 
+@pytest.mark.parametrize("command", ["predict", "transform", "rank"])
+def test_plain_sentences_from_standard_input(tagtopic: Command, model: Path, command: str) -> None:
+    sentences, rows = "Engine! gear, wheel.\n\na storm; lightning\n", '{"text": "Engine! gear"}\n{"text": "a storm"}\n'
+    plain: Any = tagtopic(command, model, "-", "--json", stdin=sentences).json
+    assert [document["id"] for document in plain] == ["0", "1"]
+    assert len(tagtopic(command, model, "-", "--json", stdin=rows).json) == 2  # type: ignore[arg-type]
+    assert len(tagtopic(command, model, "-", "--format", "text", "--json", stdin=rows).json) == 2  # type: ignore[arg-type]
+    refused = tagtopic(command, model, "-", "--format", "jsonl", stdin=sentences)
+    assert (refused.code, "is not JSON" in refused.err) == (1, True)
+
+
+def test_predicted_tags_of_plain_sentences(tagtopic: Command, model: Path) -> None:
+    found: Any = tagtopic("predict", model, "-", "--json", stdin="Engine! gear, wheel.\na storm; lightning").json
+    assert [document["tags"][0]["tag"] for document in found] == ["author:Ada", "author:Mary"]
+
+
 def test_evaluate_measures_perplexity(tagtopic: Command, model: Path, documents: Path) -> None:
     found: Any = tagtopic("evaluate", model, documents, *READ, "--json").json
     corpus = Corpus.read(documents, text="body", tags=["author", "year"])

@@ -1,11 +1,14 @@
 """The demonstration runs on any installation."""
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Command
 
 from tagtopic import TWDA
+from tagtopic.cli import demo
 from tagtopic.datasets import python_docs
 
 
@@ -32,6 +35,29 @@ def test_the_demo_draws_a_picture(tagtopic: Command, tmp_path: Path) -> None:
     outcome = tagtopic("demo", "--package", "joblib", "-k", 3, "--model", tmp_path / "m", "--report", picture, "-q")
     assert (outcome.code, outcome.err) == (0, "")
     assert picture.read_text("utf-8").startswith("<svg")
+
+
+def test_the_demo_predicts_for_a_sentence_that_is_given(tagtopic: Command, tmp_path: Path) -> None:
+    asked = ("demo", "--package", "joblib", "-k", 3, "--model", tmp_path / "m", "--report", tmp_path / "r.html")
+    given = tagtopic(*asked, "--text", "Run functions in parallel")
+    assert "Run functions in parallel" in given.out
+    assert demo.SENTENCES[0] not in given.out
+    assert demo.SENTENCES[0] in tagtopic(*asked, stdin="not a terminal").out
+
+
+def test_the_demo_asks_only_a_person_at_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal("Cache results on disk\nmore"))
+    assert demo._asked(quiet=False) == "Cache results on disk"
+    assert "Type a sentence" in capsys.readouterr().err
+    assert demo._asked(quiet=True) == ""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("piped"))
+    assert demo._asked(quiet=False) == ""
 
 
 def test_a_package_that_is_not_there(tagtopic: Command, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The model file: everything survives, and nothing else is taken for one."""
 
 import json
+import os
 import struct
 from pathlib import Path
 
@@ -50,6 +51,12 @@ def saved(tmp_path: Path) -> Path:
     path = tmp_path / "model.tagtopic"
     TWDA(3, random_state=0, max_iter=2).fit(CORPUS).save(path)
     return path
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_a_model_can_be_read_by_whom_other_files_can_be_read(saved: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    assert saved.stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 def test_any_member_of_the_family_loads_through_the_base_class(saved: Path) -> None:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tagtopic.baselines.author_topic import AuthorTopic
-    from tagtopic.baselines.base import Baseline, TopicBaseline
+    from tagtopic.baselines.base import Baseline, BaselineError, TopicBaseline
     from tagtopic.baselines.corr_lda import CorrLDA
     from tagtopic.baselines.ctm import CTM
     from tagtopic.baselines.dmr import DMR
-    from tagtopic.baselines.isolated import BaselineError
     from tagtopic.baselines.labeled import PLDA, LabeledLDA
     from tagtopic.baselines.lda import LDA
     from tagtopic.baselines.svm import TfidfSVM
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AuthorTopic": "author_topic",
     "Baseline": "base",
-    "BaselineError": "isolated",
+    "BaselineError": "base",
     "CTM": "ctm",
     "CorrLDA": "corr_lda",
     "DMR": "dmr",

@@ -27,12 +27,14 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "tagtopic predict movies.tagtopic new.jsonl --text storyline --kinds keywords -o tags.csv",
             "tagtopic predict movies.tagtopic - --text storyline --json < new.jsonl",
+            "echo 'A heist goes wrong' | tagtopic predict movies.tagtopic -",
         )
     )(predict)
     app.command(
         epilog=examples(
             "tagtopic transform movies.tagtopic new.jsonl --text storyline --tags director -o topics.parquet",
             "tagtopic transform movies.tagtopic - --text storyline --json < new.jsonl",
+            "tagtopic transform movies.tagtopic notes.txt --format text -o topics.csv",
         )
     )(transform)
 
@@ -47,6 +49,7 @@ def rank(
     top: Annotated[
         int | None, typer.Option("--top", "-n", min=1, help="At most so many tags of each document.")
     ] = None,
+    file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -56,7 +59,7 @@ def rank(
     """Rank the tags of each document by how much they explain of its text."""
     check_output(output)
     fitted = load_model(model).set_params(n_jobs=jobs)
-    columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
+    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
     corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
     ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
     answer = weights_answer(_title(len(corpus), "documents and their tags by weight"), ranked, top)
@@ -75,6 +78,7 @@ def predict(
     method: Annotated[
         str, typer.Option("--method", help="neighbours (calibrated), or likelihood (the paper's score).")
     ] = "neighbours",
+    file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -84,7 +88,7 @@ def predict(
     """Predict the tags that each document's text speaks for."""
     check_output(output)
     fitted = load_model(model).set_params(n_jobs=jobs)
-    columns = Columns.of(text, None, id_column, None, skip_errors=skip_errors)
+    columns = Columns.of(text, None, id_column, None, file_format, skip_errors=skip_errors)
     corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
     found = fitted.predict_tags(corpus, top, method=method, kinds=options.several(kinds))
     documents = list(zip(corpus.ids, found, strict=True))
@@ -99,6 +103,7 @@ def transform(
     tags: options.Tags = None,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
+    file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -108,7 +113,7 @@ def transform(
     """Infer the topic mix of each document."""
     check_output(output)
     fitted = load_model(model).set_params(n_jobs=jobs)
-    columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
+    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
     corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
     mixes = fitted.transform(corpus).tolist()
     documents = list(zip(corpus.ids, mixes, strict=True))

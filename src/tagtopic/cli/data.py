@@ -28,12 +28,13 @@ def describe(
     tags: options.Tags = None,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
+    file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Count the documents, words and tags of files, as `fit` would read them."""
-    columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
+    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
     description = read_corpus(files, columns, quiet=quiet).describe()
     if as_json:
         print_json(asdict(description))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,13 +28,18 @@ WELL_KNOWN_TAGS = (
 )  # fmt: skip
 WELL_KNOWN_OBJECTS = ("scipy.optimize.minimize", "sklearn.linear_model.LogisticRegression", "json.dumps")
 
+# what is asked of the predictor when nobody types a sentence
 SENTENCES = ("Minimise a scalar function with bounds", "Read a compressed file line by line", "Eigenvalues of a matrix")
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this group."""
     app.command(
-        epilog=examples("tagtopic demo", "tagtopic demo --model python-docs.tagtopic --report python-docs.html")
+        epilog=examples(
+            "tagtopic demo",
+            "tagtopic demo --text 'Sort the lines of a file'",
+            "tagtopic demo --model python-docs.tagtopic --report python-docs.html",
+        )
     )(demo)
 
 
@@ -47,6 +53,10 @@ def demo(
         typer.Option("--package", help="Read only this package, python being the standard library (may be repeated)."),
     ] = None,
     topics: Annotated[int, typer.Option("--topics", "-k", min=1, help="How many topics.")] = N_TOPICS,
+    text: Annotated[
+        str | None,
+        typer.Option("--text", metavar="SENTENCE", help="Predict tags for it.", show_default="ask in a terminal"),
+    ] = None,
     jobs: options.Jobs = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -64,6 +74,7 @@ def demo(
     fitted = TWDA(topics, random_state=0, n_jobs=jobs, progress=False if quiet else None).fit(corpus)
     console = results(record=True)
     _tell(console, fitted, corpus)
+    _predict(console, fitted, text if text is not None else _asked(quiet=quiet))
     fitted.save(model)
     Path(report).write_text(_page(console, Path(report).suffix.lower()), "utf-8")
     remark(f"wrote {model} and {report}. Go on with: tagtopic tags {model} parameter:axis", quiet=quiet)
@@ -88,6 +99,18 @@ def _tell(console: Console, model: TWDA, corpus: Corpus) -> None:
     chosen = [ids.index(name) for name in WELL_KNOWN_OBJECTS if name in ids] or [0]
     ranked = list(zip((ids[i] for i in chosen), model.rank_tags(corpus[chosen]), strict=True))
     print_table(weights_answer("tags by weight, heaviest first", ranked), console=console)
+
+
+def _asked(*, quiet: bool) -> str:
+    """A sentence that the person types; nothing when nobody is there to type one."""
+    if quiet or not sys.stdin.isatty():
+        return ""
+    remark("Which tags would your text have? Type a sentence about what some function does (Enter: none):")
+    return sys.stdin.readline().strip()
+
+
+def _predict(console: Console, model: TWDA, text: str) -> None:
+    sentences = [text] if text.strip() else list(SENTENCES)
     console.rule("Which tags would a new text have?")
-    predicted = list(zip(SENTENCES, model.predict_tags(list(SENTENCES), 5), strict=True))
+    predicted = list(zip(sentences, model.predict_tags(sentences, 5), strict=True))
     print_table(predictions_answer("tags by probability", predicted), console=console)

@@ -43,6 +43,7 @@ def evaluate(
         Method, typer.Option("--method", help="completion scores words that were not used to infer the topics.")
     ] = Method.COMPLETION,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Which words are held back.")] = 0,
+    file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -52,7 +53,7 @@ def evaluate(
     from tagtopic.evaluation.perplexity import perplexity
 
     fitted = load_model(model).set_params(n_jobs=jobs)
-    columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
+    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
     corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
     found = perplexity(fitted, corpus, method=method.value, random_state=seed)
     figures = {

@@ -11,7 +11,7 @@ import typer
 
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
-from tagtopic.cli.inputs import Columns, read_corpus
+from tagtopic.cli.inputs import Columns, read_corpus, rules_of
 from tagtopic.cli.output import print_json, print_text, remark, show
 from tagtopic.cli.tables import topics_answer
 
@@ -99,16 +99,11 @@ def fit(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Start of the random numbers.")] = 0,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
-    min_documents: Annotated[
-        int | None, typer.Option("--min-word-documents", min=1, help="Leave out words in fewer documents.")
-    ] = None,
-    min_tag_documents: Annotated[
-        int, typer.Option("--min-tag-documents", min=1, help="Leave out tags on fewer documents.")
-    ] = 1,
-    max_words: Annotated[int | None, typer.Option("--max-words", min=1, help="Keep the commonest words only.")] = None,
-    stop_words: Annotated[
-        str | None, typer.Option("--stop-words", metavar="LANGUAGE", help="Language of the stop words, or none.")
-    ] = None,
+    min_documents: options.MinWordDocuments = None,
+    min_tag_documents: options.MinTagDocuments = 1,
+    max_words: options.MaxWords = None,
+    stop_words: options.StopWords = None,
+    file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
     engine: Annotated[Where, typer.Option("--engine", help="Where to train: spark is a cluster.")] = Where.LOCAL,
     master: Annotated[
@@ -137,11 +132,11 @@ def fit(
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: there is no folder {target.parent}")
     runner = _engine(engine, master, weight_update, jobs)
-    columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
-    rules = _rules(min_documents, min_tag_documents, max_words, stop_words)
+    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
+    rules = rules_of(min_documents, min_tag_documents, max_words, stop_words)
     corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
     remark(f"read {corpus!r}", quiet=quiet)
-    estimator = _estimator(model)(
+    estimator = estimator_class(model)(
         n_topics=topics,
         inference=inference.value,
         max_iter=max_iter,
@@ -155,7 +150,7 @@ def fit(
     )
     started = time.perf_counter()
     fitted = estimator.fit(corpus, engine=runner)
-    interrupted = not (fitted.converged_ or fitted.stopped_early_) and fitted.n_iter_ < max_iter
+    interrupted = bool(fitted.interrupted_)
     fitted.save(target)
     if not interrupted:
         _checkpoint_file(target).unlink(missing_ok=True)
@@ -193,7 +188,8 @@ def _checkpoint(target: Path, every: int, *, resume: bool, quiet: bool) -> dict[
     return {"checkpoint": file, "checkpoint_every": max(every, 1)} if every or resume else {}
 
 
-def _estimator(kind: Kind) -> Any:
+def estimator_class(kind: Kind) -> Any:
+    """The class of a kind of model."""
     import tagtopic
 
     return getattr(tagtopic, kind.value.upper())
@@ -212,18 +208,6 @@ def _engine(engine: Where, master: str | None, weight_update: WeightUpdate, jobs
     from tagtopic.engines import SparkEngine
 
     return SparkEngine(master=master, weight_update=weight_update.value, n_jobs=jobs)
-
-
-def _rules(min_df: int | None, min_tag_documents: int, max_words: int | None, stop_words: str | None) -> dict[str, Any]:
-    """The text and tag rules that were asked for; the rest stay at the defaults of `Corpus.read`."""
-    rules: dict[str, Any] = {"min_documents": min_tag_documents}
-    if min_df is not None:
-        rules["min_df"] = min_df
-    if max_words is not None:
-        rules["max_words"] = max_words
-    if stop_words is not None:
-        rules["stop_words"] = None if stop_words == "none" else stop_words
-    return rules
 
 
 def _summary(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tagtopic.cli.options import several
+from tagtopic.cli.options import FileFormat, several
+from tagtopic.cli.output import remark
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -15,21 +17,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold what."""
+    """Which columns hold what, in files of which format."""
 
     text: list[str] | None
     tags: list[str] | None
     id: str | None
     tag_separator: str | None
+    format: str | None
     on_error: str
 
     @classmethod
     def of(
-        cls, text: str | None, tags: str | None, id_column: str | None, tag_separator: str | None, *, skip_errors: bool
+        cls,
+        text: str | None,
+        tags: str | None,
+        id_column: str | None,
+        tag_separator: str | None,
+        file_format: FileFormat | None,
+        *,
+        skip_errors: bool,
     ) -> Columns:
         """From the options as they were typed."""
         on_error = "skip" if skip_errors else "raise"
-        return cls(several(text), several(tags), id_column, tag_separator, on_error)
+        given = None if file_format is None else file_format.value
+        return cls(several(text), several(tags), id_column, tag_separator, given, on_error)
 
 
 def load_model(path: str) -> TagTopicModel:
@@ -37,6 +48,20 @@ def load_model(path: str) -> TagTopicModel:
     from tagtopic.models.base import TagTopicModel
 
     return TagTopicModel.load(path)
+
+
+def rules_of(
+    min_df: int | None, min_tag_documents: int, max_words: int | None, stop_words: str | None
+) -> dict[str, Any]:
+    """The text and tag rules that were asked for; the rest stay at the defaults of `Corpus.read`."""
+    rules: dict[str, Any] = {"min_documents": min_tag_documents}
+    if min_df is not None:
+        rules["min_df"] = min_df
+    if max_words is not None:
+        rules["max_words"] = max_words
+    if stop_words is not None:
+        rules["stop_words"] = None if stop_words == "none" else stop_words
+    return rules
 
 
 def read_corpus(
@@ -51,6 +76,8 @@ def read_corpus(
     """Read files, or standard input for `-`, with the rules given or with those that a model was trained with."""
     from tagtopic.corpus import Corpus
 
+    if "-" in files and sys.stdin.isatty():
+        remark("type a text a line; Ctrl-D ends", quiet=quiet)
     settings = dict(rules)
     if columns.text:
         settings["text"] = columns.text
@@ -61,6 +88,7 @@ def read_corpus(
         tags=columns.tags,
         id=columns.id,
         tag_separator=columns.tag_separator,
+        format=columns.format,
         on_error=columns.on_error,
         n_jobs=jobs,
         progress=False if quiet else None,

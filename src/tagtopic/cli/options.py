@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+
+class FileFormat(StrEnum):
+    """The formats of files."""
+
+    JSONL = "jsonl"
+    CSV = "csv"
+    TSV = "tsv"
+    TEXT = "text"
+    PARQUET = "parquet"
+    ARROW = "arrow"
+    TWTM = "twtm"
+
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tagtopic fit` wrote.")]
 Inputs = Annotated[
@@ -12,7 +26,7 @@ Inputs = Annotated[
     typer.Argument(
         metavar="FILE…",
         help="JSON Lines, CSV, TSV, Parquet or Arrow files (also .gz, .zst, .xz), globs, folders, a saved corpus, "
-        "or - for JSON Lines on standard input.",
+        "or - for standard input: JSON Lines, or plain text with one document a line.",
     ),
 ]
 Text = Annotated[str | None, typer.Option("--text", metavar="COLUMN,…", help="Column(s) that hold the text.")]
@@ -22,6 +36,22 @@ Tags = Annotated[
 Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the documents.")]
 TagSeparator = Annotated[
     str | None, typer.Option("--tag-separator", metavar="TEXT", help="What separates several tags in one string.")
+]
+Format = Annotated[
+    FileFormat | None,
+    typer.Option(
+        "--format",
+        help="What the files are, if their names do not say it.",
+        show_default="by name, - by first line",
+    ),
+]
+MinWordDocuments = Annotated[
+    int | None, typer.Option("--min-word-documents", min=1, help="Leave out words in fewer documents.")
+]
+MinTagDocuments = Annotated[int, typer.Option("--min-tag-documents", min=1, help="Leave out tags on fewer documents.")]
+MaxWords = Annotated[int | None, typer.Option("--max-words", min=1, help="Keep the commonest words only.")]
+StopWords = Annotated[
+    str | None, typer.Option("--stop-words", metavar="LANGUAGE", help="Language of the stop words, or none.")
 ]
 SkipErrors = Annotated[bool, typer.Option("--skip-errors", help="Leave unreadable rows out instead of stopping.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]

@@ -1,6 +1,7 @@
 """Documents in: readers, tokens, vocabularies, the immutable Corpus and its form on disk."""
 
-from tagtopic.corpus.corpus import Alignment, Corpus
+from tagtopic.corpus.aligning import Alignment
+from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.description import Description
 from tagtopic.corpus.document import Document
 from tagtopic.corpus.names import Names

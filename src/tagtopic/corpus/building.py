@@ -52,23 +52,36 @@ class Plan:
         )
 
 
-def build(rows: Iterable[Rows], plan: Plan, to: Path | None = None, *, spill_at: int = SPILL_AT) -> Corpus:
-    """The corpus of these rows; with `to` it is saved there, whole or not at all, and opened memory-mapped."""
+def build(
+    rows: Iterable[Rows],
+    plan: Plan,
+    to: Path | None = None,
+    *,
+    spill_at: int = SPILL_AT,
+    tell: Callable[[int, int], object] | None = None,
+) -> Corpus:
+    """The corpus of these rows; with `to` it is saved there, whole or not at all, and opened memory-mapped.
+
+    `tell` hears, once all rows are read, how many words of how many are counted.
+    """
+    tell = tell or (lambda n_words, total: None)
     if to is None:
         with tempfile.TemporaryDirectory(prefix="tagtopic-", ignore_cleanup_errors=True) as temporary:
             # what has gone to files stays mapped when their names are gone, and vanishes with the corpus
-            return _build(rows, plan, Path(temporary), Path(temporary), spill_at)
+            return _build(rows, plan, Path(temporary), Path(temporary), spill_at, tell)
     with new_folder(to, marker=storage.MARKER) as folder:
         scratch = folder / "scratch"
         scratch.mkdir()
-        corpus = _build(rows, plan, scratch, folder, 0)
+        corpus = _build(rows, plan, scratch, folder, 0, tell)
         shutil.rmtree(scratch)
         storage.write_names(folder, corpus.words, corpus.tag_names)
         storage.write_marker(folder, corpus)
     return Corpus.open(to)
 
 
-def _build(rows: Iterable[Rows], plan: Plan, scratch: Path, folder: Path, spill_at: int) -> Corpus:
+def _build(
+    rows: Iterable[Rows], plan: Plan, scratch: Path, folder: Path, spill_at: int, tell: Callable[[int, int], object]
+) -> Corpus:
     with ExitStack() as files:
         gathered = _Gathered(plan.tag_rules, scratch, spill_at or SPILL_AT, files)
         for batch, tokens in _tokenized(rows, plan):
@@ -77,7 +90,7 @@ def _build(rows: Iterable[Rows], plan: Plan, scratch: Path, folder: Path, spill_
             name: files.enter_context(GrowingArray(folder / f"{name}.npy", kind, spill_at=spill_at))
             for name, kind in storage.ARRAYS.items()
         }
-        vocabulary = _write_counts(gathered, plan, output)
+        vocabulary = _write_counts(gathered, plan, output, tell)
         tag_names = _write_tags(gathered, plan, output)
         offsets, data = gathered.ids.finish()
         output["ids.offsets"].append(offsets)
@@ -174,7 +187,9 @@ class _Gathered:
         return row
 
 
-def _write_counts(gathered: _Gathered, plan: Plan, output: dict[str, GrowingArray]) -> Columns:
+def _write_counts(
+    gathered: _Gathered, plan: Plan, output: dict[str, GrowingArray], tell: Callable[[int, int], object]
+) -> Columns:
     stream = Stream(*gathered.words.finish())
     if plan.words is not None:
         chosen = columns.given(plan.words, gathered.table, plan.rules)
@@ -184,7 +199,13 @@ def _write_counts(gathered: _Gathered, plan: Plan, output: dict[str, GrowingArra
     def count(block: tuple[NDArray[np.int64], NDArray[np.int32]]) -> Sequence[NDArray[Any]]:
         return counting.count_rows(*block, chosen.column, chosen.pairs)
 
-    _write_matrix(output, "counts", in_order(count, stream.blocks(), plan.threads))
+    def told(blocks: Iterable[T]) -> Iterator[T]:
+        total = int(stream.offsets[-1])
+        for number, block in enumerate(blocks, 1):
+            tell(min(number * columns.BLOCK, total), total)
+            yield block
+
+    _write_matrix(output, "counts", told(in_order(count, stream.blocks(), plan.threads)))
     return chosen
 
 

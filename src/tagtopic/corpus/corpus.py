@@ -1,7 +1,6 @@
 """The immutable Corpus: two sparse matrices (documents x words, documents x tags) and the names of everything."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -10,19 +9,11 @@ from typing import Any, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagtopic.corpus import checks, description, fingerprint, indexing, matrices, splitting, storage
+from tagtopic.corpus import aligning, checks, description, fingerprint, indexing, matrices, splitting, storage
+from tagtopic.corpus.aligning import Alignment
 from tagtopic.corpus.document import Document
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rules import RuleOptions, TagRules, TextRules, with_options
-
-
-@dataclass(frozen=True)
-class Alignment:
-    """A corpus in another vocabulary's columns, and what had no column there."""
-
-    corpus: "Corpus"
-    unknown_tokens: int
-    unknown_tags: tuple[str, ...]
 
 
 class Corpus:
@@ -169,9 +160,11 @@ class Corpus:
     ) -> "Corpus":
         """A corpus from a file, a glob, a folder, a list of files, a data frame, or an open binary file.
 
-        Files may be JSON Lines, CSV or TSV, Parquet, Arrow or Feather, or the paper authors' format, plain or
-        compressed (gz, zst, xz, bz2). They are streamed: what is larger than memory goes to disk on the way.
-        The folder of a saved corpus is opened.
+        Files may be JSON Lines, CSV or TSV, Parquet, Arrow or Feather, plain text, or the paper authors' format, as
+        they are or compressed (gz, zst, xz, bz2). They are streamed: what is larger than memory goes to disk on the
+        way. The folder of a saved corpus is opened. A stream (standard input, an open file) of no given format is
+        JSON Lines if its first line that is not blank begins with "{" or columns are named, else plain text: one
+        document a line.
 
         Parameters
         ----------
@@ -187,7 +180,7 @@ class Corpus:
         id:
             The column with the ids. None: the column `id`, if there is one, else the position.
         format, delimiter, encoding:
-            What the names and first bytes of the files do not say, such as `format="csv"`.
+            What the names and first bytes of the files do not say, such as `format="csv"` or `format="text"`.
         dictionaries:
             For the authors' format: the files that name words and tags, if not `words.txt` and `tags.txt`.
         on_error:
@@ -364,31 +357,11 @@ class Corpus:
         Words and tags that it does not have are dropped; the result counts the first and names the
         second (those that documents here carry).
         """
-        new_words, new_tags = tuple(words), tuple(tag_names)
-        counts, tags = self._counts, self._tags
-        unknown_tags: tuple[str, ...] = ()
-        if new_words != self._words:
-            counts = matrices.move_columns(counts, _targets(self._words, new_words), len(new_words))
-        if new_tags != self._tag_names:
-            target = _targets(self._tag_names, new_tags)
-            in_use = np.bincount(tags.indices, minlength=self.n_tags) > 0
-            unknown_tags = tuple(self._tag_names[j] for j in np.flatnonzero(in_use & (target < 0)))
-            tags = matrices.move_columns(tags, target, len(new_tags))
-        aligned = Corpus(
-            counts=counts, tags=tags, words=new_words, tag_names=new_tags, ids=self._ids, rules=self._rules
-        )
-        unknown_tokens = 0 if counts is self._counts else self.n_tokens - aligned.n_tokens
-        return Alignment(aligned, unknown_tokens, unknown_tags)
+        return aligning.align(self, words, tag_names)
 
     def select_tags(self, rules: TagRules) -> "Corpus":
         """The same documents with only the tags that the rules keep."""
-        documents = np.bincount(self._tags.indices, minlength=self.n_tags)
-        kept = [
-            name
-            for name, n in zip(self._tag_names, documents, strict=True)
-            if (n >= rules.min_documents or rules.min_documents <= 1) and rules.keeps(name)
-        ]
-        return self if len(kept) == self.n_tags else self.align(self._words, kept).corpus
+        return aligning.select_tags(self, rules)
 
     def describe(self, n: int = 10) -> description.Description:
         """Figures a person wants first, with the n most used tags and words; `print` it."""
@@ -421,8 +394,3 @@ def _rebuild(counts: Any, tags: Any, words: Any, tag_names: Any, ids: Names, rul
         ids=ids,
         rules=rules,
     )
-
-
-def _targets(names: Sequence[str], new_names: Sequence[str]) -> NDArray[np.int32]:
-    column = {name: j for j, name in enumerate(new_names)}
-    return np.fromiter((column.get(name, -1) for name in names), dtype=np.int32, count=len(names))

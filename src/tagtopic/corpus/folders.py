@@ -21,7 +21,7 @@ def new_folder(path: Path, *, marker: str) -> Iterator[Path]:
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
     try:
         yield temporary
-        temporary.chmod(0o777 & ~_umask())  # mkdtemp makes it the owner's alone
+        temporary.chmod(0o777 & ~umask())  # mkdtemp makes it the owner's alone
         _move_into_place(temporary, path, marker)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -52,7 +52,8 @@ def _move_into_place(temporary: Path, path: Path, marker: str) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _umask() -> int:
+def umask() -> int:
+    """The permissions that new files of this process do not get."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -40,7 +40,8 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
     training); the priors ``tag_weight_prior_``, ``latent_weight_prior_``, ``latent_topic_prior_``,
     ``tag_topic_prior_``, ``topic_word_prior_``; by iteration ``bound_`` and ``validation_perplexity_`` (of held-out
     words, where ``validation_fraction`` holds some out), together in ``history_``; ``prior_updates_`` (the iterations
-    after which priors were learnt), ``n_iter_``, ``best_iteration_`` (the one that was kept), ``converged_``;
+    after which priors were learnt), ``n_iter_``, ``best_iteration_`` (the one that was kept), ``converged_``,
+    ``interrupted_`` (whether Ctrl-C ended the fit);
     ``tag_predictor_`` (what ``predict_tags`` remembers of the documents; None without tags).
     """
 
@@ -256,6 +257,7 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         self.prior_updates_ = tuple(em.history.prior_updates)
         self.n_iter_ = len(em.history.bound)
         self.converged_ = em.history.converged
+        self.interrupted_ = em.history.interrupted
         self.tag_predictor_ = TagPredictor.fit(corpus, n_jobs=self.n_jobs)
 
     @property

@@ -28,7 +28,7 @@ ARRAYS = (
 )  # fmt: skip
 LATER = ("validation_perplexity_",)
 """Arrays that files of earlier versions do not have."""
-NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "n_features_in_")
+NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "interrupted_", "n_features_in_")
 NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every")
 PREDICTOR = "tag_predictor."
 

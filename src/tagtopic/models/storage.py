@@ -10,6 +10,7 @@ from uuid import uuid4
 import numpy as np
 
 from tagtopic._version import __version__
+from tagtopic.corpus.folders import umask
 
 
 class StorageError(ValueError):
@@ -25,6 +26,7 @@ def write_tensors(path: Path, kind: str, header: dict[str, Any], tensors: dict[s
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     try:
         safetensors.save_file(arrays, str(temporary), metadata={kind: json.dumps(header)})
+        temporary.chmod(0o666 & ~umask())  # safetensors makes it the owner's alone
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -194,7 +194,33 @@ def test_standard_input_and_open_files(jsonl: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(ValueError, match="cannot be read from a stream"):
         Corpus.read(io.BytesIO(), format="parquet")
     with pytest.raises(ReadError, match="the stream, line 1: is not JSON"):
-        Corpus.read(io.BytesIO(b"x"))
+        Corpus.read(io.BytesIO(b"x"), format="jsonl")
+
+
+def test_a_stream_is_plain_text_unless_it_begins_like_json_or_columns_are_named() -> None:
+    plain = "\r\nAn engine weaves\r\n\n{not a record}\nNaïve notes".encode()
+    corpus = Corpus.read(io.BytesIO(plain))
+    assert corpus.ids == ["0", "1", "2"]
+    assert [sorted(document.words) for document in corpus][1:] == [["record"], ["naïve", "notes"]]
+    rows = b'\n  {"text": "an engine", "tags": ["x"]}\n'
+    assert Corpus.read(io.BytesIO(rows))[0].tags == ("x",)
+    assert Corpus.read(io.BytesIO(rows), format="text").n_tags == 0
+    with pytest.raises(ReadError, match="the stream, line 2: is not JSON"):
+        Corpus.read(io.BytesIO(plain), text="body")
+    with pytest.raises(ReadError, match=r"the stream has no column 'body'; the columns are 'text'"):
+        Corpus.read(io.BytesIO(plain), text="body", format="text")
+    with pytest.raises(ReadError, match="the stream, line 3: is not JSON"):
+        Corpus.read(io.BytesIO(rows + b"then a sentence"))
+    with pytest.raises(ReadError, match="the stream, line 1: is not utf-8"):
+        Corpus.read(io.BytesIO(b"\x80 x\nfine"))
+    assert len(Corpus.read(io.BytesIO(b" \n"))) == 0
+
+
+def test_files_of_plain_text_are_read_when_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("An engine\n\nAnother engine\n")
+    assert len(Corpus.read(tmp_path / "notes.txt", format="text")) == 2
+    with pytest.raises(ValueError, match=r"notes.txt does not say what format it has"):
+        Corpus.read(tmp_path / "notes.txt")
 
 
 def test_a_saved_corpus_is_opened(jsonl: Path, tmp_path: Path) -> None:
@@ -251,7 +277,7 @@ def test_the_reasons_are_the_persons_words(tmp_path: Path) -> None:
 
 
 def test_a_wrong_column_lists_those_that_exist(jsonl: Path) -> None:
-    with pytest.raises(ReadError, match=r"no row has no column|no row.*'storyline'.*'id', 'text', 'tags', 'film'"):
+    with pytest.raises(ReadError, match=r"no column 'storyline'; in all rows .* 'id', 'text', 'tags', 'film'"):
         Corpus.read(jsonl, text="storyline")
     with pytest.raises(ReadError, match="'director'"):
         Corpus.read(jsonl, tags=["film", "director"])
@@ -375,6 +401,8 @@ def test_a_bar_is_shown_when_asked(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     check(Corpus.read(jsonl, progress=True))
-    assert "reading" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "reading" in shown
+    assert "counting" in shown
     Corpus.read(jsonl)
     assert capsys.readouterr().err == ""

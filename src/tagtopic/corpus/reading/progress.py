@@ -1,28 +1,60 @@
-"""A bar that knows the bytes, for a person who watches."""
+"""A bar that knows the bytes while files are read, and the words while they are counted, for a person who watches."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any
 
 
-class Meter(Protocol):
-    """Who hears how many bytes have been read."""
+class Meter:
+    """Who hears how far reading has come; this one keeps it to itself."""
 
-    def __call__(self, n_bytes: int) -> None:
+    def expect(self, n_bytes: int) -> None:
+        """So many bytes are to be read."""
+
+    def read(self, n_bytes: int) -> None:
         """So many bytes in all are read."""
+
+    def counted(self, n_words: int, total: int) -> None:
+        """Everything is read, and so many of its words are counted."""
+
+
+class Bar(Meter):
+    """A bar for reading, then one for counting."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress = progress
+        self._task = progress.add_task("reading", total=None, done="")
+        self._counts = False
+
+    def expect(self, n_bytes: int) -> None:
+        """So many bytes are to be read."""
+        self._progress.update(self._task, total=n_bytes or None)
+
+    def read(self, n_bytes: int) -> None:
+        """So many bytes in all are read."""
+        self._progress.update(self._task, completed=n_bytes, done=f"{n_bytes / 1e6:,.1f} MB")
+
+    def counted(self, n_words: int, total: int) -> None:
+        """Everything is read, and so many of its words are counted."""
+        if not self._counts:
+            self._counts = True
+            self._progress.remove_task(self._task)
+            self._task = self._progress.add_task("counting", total=total or None, done="")
+        self._progress.update(self._task, completed=n_words, done=f"{n_words:,} words")
 
 
 @contextmanager
-def meter(total: int, shown: bool | None) -> Iterator[Meter]:
+def meter(shown: bool | None) -> Iterator[Meter]:
     """A bar on standard error; None: only if that is a terminal."""
     if not (sys.stderr.isatty() if shown is None else shown):
-        yield lambda n_bytes: None
+        yield Meter()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=total or None)
-        yield lambda n_bytes: bar.update(task, completed=n_bytes)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[done]}"), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield Bar(progress)

@@ -18,10 +18,12 @@ from tagtopic.corpus.reading import sources, tables, twtm
 from tagtopic.corpus.reading.errors import BadRow, Complaints, ReadError
 from tagtopic.corpus.reading.lines import DAMAGE, SUFFIXES, Lines, decompressed
 from tagtopic.corpus.reading.progress import Meter, meter
-from tagtopic.corpus.reading.records import CsvRecords, Record, json_records
+from tagtopic.corpus.reading.records import CsvRecords, Peeked, Record, json_records, text_records
 from tagtopic.corpus.reading.rowing import Rowing, Wanted
 from tagtopic.corpus.rows import BATCH_CHARACTERS, BATCH_ROWS, Rows
 from tagtopic.corpus.rules import TagRules, TextRules
+
+LINE_FORMATS = ("jsonl", "csv", "tsv", "text")
 
 
 @dataclass(frozen=True)
@@ -88,19 +90,19 @@ def _columns(given: str | Iterable[str]) -> tuple[str, ...]:
 
 def _read(source: Any, request: Request, plan: Plan, to: Path | None) -> Corpus:
     rowing = Rowing(request.wanted, Complaints(request.skip_bad_rows))
-    with ExitStack() as stack:
-        corpus = build(_rows(source, request, plan, rowing, stack), plan, to)
+    with meter(request.progress) as tell:
+        corpus = build(_rows(source, request, plan, rowing, tell), plan, to, tell=tell.counted)
     rowing.complaints.tell(len(corpus))
     return corpus
 
 
-def _rows(source: Any, request: Request, plan: Plan, rowing: Rowing, stack: ExitStack) -> Iterator[Rows]:
+def _rows(source: Any, request: Request, plan: Plan, rowing: Rowing, tell: Meter) -> Iterator[Rows]:
     """The rows of any source."""
     if hasattr(source, "read") or (isinstance(source, str) and source == "-"):
         return _from_stream(sys.stdin.buffer if isinstance(source, str) else source, request, rowing)
     table = None if _is_path(source) else tables.frame_table(source)
     if table is not None:
-        return _from_frame(table, rowing)
+        return _from_frame(table, rowing, tell)
     if not _is_path(source) and not _is_list_of_paths(source):
         raise TypeError(
             f"a {type(source).__name__} cannot be read: expected a path, a glob, a folder, an open binary file, a data "
@@ -110,7 +112,7 @@ def _rows(source: Any, request: Request, plan: Plan, rowing: Rowing, stack: Exit
     kinds = {sources.format_of(file, request.format) for file in files}
     if "twtm" in kinds and plan.rules.bigrams is not None:
         raise ValueError(f"{files[0]} has counts of words, not their order: bigrams cannot be found in it")
-    tell = stack.enter_context(meter(sum(file.stat().st_size for file in files), request.progress))
+    tell.expect(sum(file.stat().st_size for file in files))
     return _from_files(files, request, rowing, tell)
 
 
@@ -132,14 +134,14 @@ def _from_files(files: list[Path], request: Request, rowing: Rowing, tell: Meter
         else:
             yield from _from_line_file(file, kind, request, rowing, tell, done)
         done += size
-        tell(done)
+        tell.read(done)
     rowing.check_all_seen(str(files[-1]))
     yield rowing.take()
 
 
 def _from_stream(stream: IO[bytes], request: Request, rowing: Rowing) -> Iterator[Rows]:
-    kind = request.format or "jsonl"
-    if kind not in ("jsonl", "csv", "tsv"):
+    kind = request.format or ("jsonl" if request.wanted.names_columns else "either")
+    if kind not in (*LINE_FORMATS, "either"):
         raise ValueError(f"the format {kind!r} cannot be read from a stream: give a path")
     yield from _from_lines(stream, None, kind, request, rowing)
     rowing.check_all_seen("the stream")
@@ -158,7 +160,7 @@ def _from_line_file(file: Path, kind: str, request: Request, rowing: Rowing, tel
             batches = _from_lines(raw, file, kind, request, rowing)
         for rows in batches:
             if not raw.closed:  # some decompressors close it at its end
-                tell(done + raw.tell())
+                tell.read(done + raw.tell())
             yield rows
 
 
@@ -168,8 +170,14 @@ def _from_lines(raw: IO[bytes], file: Path | None, kind: str, request: Request, 
     try:
         lines = Lines(decompressed(raw, file), request.encoding)
         records: Iterable[Record]
-        if kind == "jsonl":
+        if kind == "either":
+            peeked = Peeked(lines)
+            records = json_records(peeked) if peeked.is_json else text_records(peeked)
+        elif kind == "jsonl":
             records = json_records(lines)
+        elif kind == "text":
+            rowing.expect(["text"], name)
+            records = text_records(lines)
         else:
             records = csv_records = CsvRecords(lines, "\t" if kind == "tsv" else request.delimiter)
             if csv_records.columns is not None:
@@ -242,8 +250,8 @@ def _unpack(file: Path, plain: Path) -> None:
         raise _damage(str(file), 0, error) from None
 
 
-def _from_frame(table: tables.Table, rowing: Rowing) -> Iterator[Rows]:
-    yield from _from_table(table, None, rowing, lambda n_bytes: None, 0, 0)
+def _from_frame(table: tables.Table, rowing: Rowing, tell: Meter) -> Iterator[Rows]:
+    yield from _from_table(table, None, rowing, tell, 0, 0)
     yield rowing.take()
 
 
@@ -255,7 +263,7 @@ def _from_table(
     for (number, record), share in table.records(columns):
         rowing.add(record, f"{place} {number}")
         if rowing.is_full:
-            tell(done + int(size * share))
+            tell.read(done + int(size * share))
             yield rowing.take()
 
 

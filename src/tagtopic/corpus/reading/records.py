@@ -1,4 +1,4 @@
-"""Records of the formats made of lines: JSON Lines and CSV."""
+"""Records of the formats made of lines: JSON Lines, CSV and plain text."""
 
 import csv
 import json
@@ -13,8 +13,19 @@ FIELD_LIMIT = 2**31 - 1
 DELIMITERS = ",;\t|"
 
 
-def json_records(lines: Lines) -> Iterator[Record]:
+def json_records(lines: "Lines | Peeked") -> Iterator[Record]:
     """One object a line; blank lines are no records."""
+    for number, line in _filled_lines(lines):
+        yield number, line if isinstance(line, BadRow) else _json_object(line, number)
+
+
+def text_records(lines: "Lines | Peeked") -> Iterator[Record]:
+    """One text a line, as the column `text`; blank lines are no records."""
+    for number, line in _filled_lines(lines):
+        yield number, line if isinstance(line, BadRow) else {"text": line.rstrip("\r\n")}
+
+
+def _filled_lines(lines: "Lines | Peeked") -> Iterator[tuple[int, str | BadRow]]:
     while True:
         try:
             line = next(lines)
@@ -23,9 +34,34 @@ def json_records(lines: Lines) -> Iterator[Record]:
         except BadRow as bad:
             yield lines.number, bad
             continue
-        if line.isspace():
-            continue
-        yield lines.number, _json_object(line, lines.number)
+        if not line.isspace():
+            yield lines.number, line
+
+
+class Peeked(Iterator[str]):
+    """Lines whose first one that is not blank can be looked at before they are read."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._first: str | BadRow | None = next((line for _, line in _filled_lines(lines)), None)
+
+    @property
+    def number(self) -> int:
+        """The number of the line given last."""
+        return self._lines.number
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the first line looks like a JSON object."""
+        return isinstance(self._first, str) and self._first.lstrip().startswith("{")
+
+    def __next__(self) -> str:
+        first, self._first = self._first, None
+        if first is None:
+            return next(self._lines)
+        if isinstance(first, BadRow):
+            raise first
+        return first
 
 
 def _json_object(line: str, number: int) -> Mapping[str, Any] | BadRow:

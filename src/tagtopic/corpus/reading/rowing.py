@@ -22,6 +22,11 @@ class Wanted:
     tag_separator: str | None = None
 
     @property
+    def names_columns(self) -> bool:
+        """Whether a person named columns: there is nothing else that they could be of than records."""
+        return self.text != ("text",) or bool(self.tags) or self.id is not None
+
+    @property
     def required(self) -> tuple[str, ...]:
         """The columns that must be there."""
         return (*self.text, *(self.tags or ()), *((self.id,) if self.id is not None else ()))
@@ -87,7 +92,7 @@ class Rowing:
     def check_all_seen(self, where: str) -> None:
         """Complain of columns that no record had, if there were any records."""
         if self._unseen and self._n_records:
-            raise _missing(sorted(self._unseen), list(self._seen), f"up to here ({where}) no row")
+            raise _missing(sorted(self._unseen), list(self._seen), where, "in all rows up to here, ")
 
     def _add(self, record: Mapping[str, Any]) -> None:
         texts = []
@@ -128,7 +133,7 @@ def _cell(record: Mapping[str, Any], column: str, read: Any) -> Any:
         raise BadRow(f"column {column!r} {bad}") from None
 
 
-def _missing(missing: list[str], columns: list[str], where: str) -> ReadError:
+def _missing(missing: list[str], columns: list[str], where: str, those: str = "") -> ReadError:
     named = ", ".join(map(repr, missing))
     there = ", ".join(map(repr, columns[:50])) + (", …" if len(columns) > 50 else "")
-    return ReadError(f"{where} has no column {named}; the columns are {there or '(none)'}")
+    return ReadError(f"{where} has no column {named}; {those}the columns are {there or '(none)'}")

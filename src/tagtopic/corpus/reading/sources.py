@@ -21,7 +21,7 @@ FORMATS = {
     ".ipc": "arrow",
     ".twtm": "twtm",
 }
-KNOWN = sorted(set(FORMATS.values()))
+KNOWN = sorted({*FORMATS.values(), "text"})  # any file may be text: no name says that it is meant as documents
 
 
 def format_of(path: Path, given: str | None = None) -> str:

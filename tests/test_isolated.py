@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tagtopic.baselines.isolated import BaselineError, run_isolated
+from tagtopic.isolated import ForeignLibraryError, run_isolated
 
 TASKS = """
 import os, signal, sys, time
@@ -45,12 +45,12 @@ def test_arrays_go_there_and_come_back(tasks: str) -> None:
     ],
 )
 def test_a_crash_is_an_error(tasks: str, task: str, said: str) -> None:
-    with pytest.raises(BaselineError, match=said):
+    with pytest.raises(ForeignLibraryError, match=said):
         run(f"{tasks}:{task}")
 
 
 def test_time_can_be_limited(tasks: str) -> None:
-    with pytest.raises(BaselineError, match="was not done after 1 seconds"):
+    with pytest.raises(ForeignLibraryError, match="was not done after 1 seconds"):
         run(f"{tasks}:linger", timeout=1)
 
 
@@ -65,7 +65,7 @@ def test_an_unseen_dmr_value_aborts_tomotopy_and_not_us(tmp_path: Path, monkeypa
         "    return {}\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(BaselineError, match="unknown metadata 'never seen'"):
+    with pytest.raises(ForeignLibraryError, match="unknown metadata 'never seen'"):
         run("dmr_of_test:infer")
 
 
@@ -76,7 +76,7 @@ def test_a_child_ends_with_its_parent(tasks: str, tmp_path: Path) -> None:
         f"    open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)\n"
     )
     code = (
-        "import numpy as np; from tagtopic.baselines.isolated import run_isolated as r; "
+        "import numpy as np; from tagtopic.isolated import run_isolated as r; "
         f"r('{tasks}:tell', {{}}, {{}}, name='Test', timeout=None)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -1,7 +1,7 @@
 """Foreign libraries run in a process of their own, so that their crash is an error here and nothing worse.
 
-tomotopy aborts the whole process on some inputs. The child gets arrays as ``.npy`` files and settings as JSON, and
-answers in ``.npy`` files; nothing is pickled. A child whose parent has died ends itself.
+tomotopy aborts the whole process on some inputs, gensim may hang. The child gets arrays as ``.npy`` files and settings
+as JSON, and answers in ``.npy`` files; nothing is pickled. A child whose parent has died ends itself.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ LAST_WORDS = 2000
 """Characters of a crashed child's standard error that are shown."""
 
 
-class BaselineError(RuntimeError):
-    """A baseline's library crashed, failed or took too long; this process goes on."""
+class ForeignLibraryError(RuntimeError):
+    """A library that ran in a process of its own crashed, failed or took too long; this process goes on."""
 
 
 def run_isolated(
     task: str, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], *, name: str, timeout: float | None
 ) -> Arrays:
     """``task(arrays, settings)`` in a child process; ``task`` is "module:function" and returns a dict of arrays."""
-    with tempfile.TemporaryDirectory(prefix="tagtopic-baseline-") as path:
+    with tempfile.TemporaryDirectory(prefix="tagtopic-child-") as path:
         folder = Path(path)
         (folder / TASK).write_text(json.dumps({"task": task, "settings": dict(settings)}), encoding="utf-8")
         _write_arrays(folder, arrays)
         code = _run_child(folder, name, timeout)
         if code != 0:
-            raise BaselineError(_what_happened(folder, name, code))
+            raise ForeignLibraryError(_what_happened(folder, name, code))
         return _read_arrays(folder / ANSWER)
 
 
 def _run_child(folder: Path, name: str, timeout: float | None) -> int:
     paths = [str(Path(entry).resolve()) for entry in sys.path if entry]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, "-P", "-m", "tagtopic.baselines.isolated", str(folder)]
+    command = [sys.executable, "-P", "-m", "tagtopic.isolated", str(folder)]
     with (folder / ERRORS).open("wb") as errors:
         # standard input stays open for as long as this process lives: the child watches it
         process = subprocess.Popen(
@@ -58,7 +58,7 @@ def _run_child(folder: Path, name: str, timeout: float | None) -> int:
         try:
             return process.wait(timeout)
         except subprocess.TimeoutExpired:
-            raise BaselineError(
+            raise ForeignLibraryError(
                 f"{name} was not done after {timeout:g} seconds and was ended; timeout= sets how long it may take"
             ) from None
         finally:

@@ -1,0 +1,110 @@
+"""Do the words of a topic occur together? Coherence c_npmi, by gensim's CoherenceModel, kept from its traps.
+
+The normalised pointwise mutual information of two words is 1 if they only occur together, 0 if they are independent,
+-1 if they never meet. Two words meet when a document has both: a corpus does not keep the order of words, so there are
+no windows narrower than a document.
+
+gensim answers NaN or infinity for words that the documents never have, and its pool of processes may wait for ever. So
+such words are left out, one empty document is added (a word in every document has no information otherwise), and
+gensim runs with one process, in a child that can be ended (``isolated.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tagtopic.corpus import Corpus
+from tagtopic.corpus.matrices import move_columns
+from tagtopic.evaluation.topics import first_words
+from tagtopic.inference.arrays import Float64s
+from tagtopic.isolated import Arrays, run_isolated
+from tagtopic.optional import require
+
+N_WORDS = 10
+MOST_DOCUMENTS = 20_000
+"""Documents that are looked at; of larger corpora a random part, which moves the mean by a few thousandths."""
+
+TOPICS_AT_ONCE = 10
+"""gensim counts all pairs of all words that it is given, so it is given the words of a few topics at a time."""
+
+TIMEOUT = 900.0
+
+
+@dataclass(frozen=True)
+class Coherence:
+    """The mean over topics, and each topic's: NaN for one with fewer than two words that the documents have."""
+
+    mean: float
+    topics: Float64s
+
+
+def coherence(
+    model: Any,
+    corpus: Corpus,
+    *,
+    n_words: int = N_WORDS,
+    random_state: int = 0,
+    timeout: float | None = TIMEOUT,
+) -> Coherence:
+    """Coherence c_npmi of the first ``n_words`` of each topic of a model, ours or a baseline, in these documents.
+
+    Needs gensim (``pip install 'tagtopic[baselines]'``). More than 20,000 documents are sampled. A ``timeout`` in
+    seconds ends a gensim that hangs, with a ``ForeignLibraryError``.
+    """
+    require("gensim", extra="baselines", purpose="coherence")
+    if n_words < 2:
+        raise ValueError(f"n_words={n_words!r}: a topic needs two words at least to cohere")
+    counts = corpus.align(model.words_, ()).corpus.counts
+    if counts.shape[0] > MOST_DOCUMENTS:
+        chosen = np.random.default_rng(random_state).permutation(counts.shape[0])[:MOST_DOCUMENTS]
+        counts = counts[np.sort(chosen)]
+    words = first_words(model.components_, n_words)
+    occur = np.bincount(counts.indices, minlength=counts.shape[1]) > 0
+    relevant = np.unique(words[occur[words]])
+    answer = np.full(len(words), np.nan)
+    measured = np.flatnonzero(occur[words].sum(axis=1) >= 2)
+    if len(measured):
+        target = np.full(counts.shape[1], -1, np.int32)
+        target[relevant] = np.arange(len(relevant), dtype=np.int32)
+        kept = move_columns(counts, target, len(relevant))
+        # -1 stands for a word that no document has
+        arrays = {"starts": kept.indptr, "words": kept.indices, "topics": target[words[measured]]}
+        task = f"{__name__}:measure"
+        answer[measured] = run_isolated(task, arrays, {}, name="coherence (gensim)", timeout=timeout)["coherence"]
+    known = answer[np.isfinite(answer)]
+    return Coherence(float(known.mean()) if len(known) else float("nan"), answer)
+
+
+def measure(arrays: Arrays, settings: dict[str, Any]) -> Arrays:
+    """What the child does: ``coherence``, one number a topic, of ``topics`` in documents ``starts``, ``words``."""
+    starts, words, topics = arrays["starts"], arrays["words"], arrays["topics"]
+    parts = []
+    for first in range(0, len(topics), TOPICS_AT_ONCE):
+        chosen = [[str(word) for word in topic if word >= 0] for topic in topics[first : first + TOPICS_AT_ONCE]]
+        relevant = np.isin(words, topics[first : first + TOPICS_AT_ONCE])
+        offsets = np.append(0, np.cumsum(relevant))[starts]
+        named = [str(word) for word in words[relevant]]
+        texts = [named[a:b] for a, b in pairwise(offsets)]
+        parts.append(_npmi(chosen, [*texts, []]))
+    return {"coherence": np.concatenate(parts)}
+
+
+def _npmi(topics: list[list[str]], texts: list[list[str]]) -> Float64s:
+    from gensim.corpora import Dictionary
+    from gensim.models import CoherenceModel
+
+    longest = max(map(len, [*topics, *texts]))
+    model = CoherenceModel(
+        topics=topics,
+        texts=texts,
+        dictionary=Dictionary(topics),
+        coherence="c_npmi",
+        window_size=longest + 1,  # one window a document
+        topn=longest,
+        processes=1,
+    )
+    return np.asarray(model.get_coherence_per_topic(), np.float64)

@@ -1,0 +1,92 @@
+"""The folder of a search: which search it is, and what of it is finished. Files appear whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagtopic.evaluation.search_result import TopicCount
+from tagtopic.models.checkpoint import NOT_PART_OF_A_RUN
+
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+
+MARKER = "search.json"
+FORMAT = "tagtopic search"
+
+
+@dataclass(frozen=True)
+class SearchFolder:
+    """Where a search keeps what is finished."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, path: Path, estimator: Any, train: Corpus, test: Corpus, seed: int) -> SearchFolder:
+        """The folder of this search, made if it is not there; an error if it is another search's, or not one's."""
+        settings = {
+            name: repr(value)
+            for name, value in sorted(estimator.get_params().items())
+            if (name not in NOT_PART_OF_A_RUN or name == "max_iter") and name != "n_topics"
+        }
+        content = [type(estimator).__name__, settings, train.fingerprint(), test.fingerprint(), seed]
+        key = hashlib.blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
+        if path.exists() and not path.is_dir():
+            raise FileExistsError(f"{path} is a file; a search needs a folder to keep what is finished")
+        path.mkdir(parents=True, exist_ok=True)
+        _claim(path, key)
+        return cls(path)
+
+    def finished(self, number: int) -> TopicCount | None:
+        """The figures of a number of topics, if they are there."""
+        file = self._file(number)
+        if not file.exists():
+            return None
+        try:
+            return TopicCount(**json.loads(file.read_bytes()))
+        except (ValueError, TypeError):
+            raise ValueError(f"{file} is damaged; remove it, and the search makes it again") from None
+
+    def keep(self, cell: TopicCount) -> None:
+        """Write down the figures of one number of topics."""
+        _write(self._file(cell.topics), asdict(cell))
+        self.checkpoint(cell.topics).unlink(missing_ok=True)
+
+    def checkpoint(self, number: int) -> Path:
+        """The checkpoint of the fit under way."""
+        return self.path / f"topics-{number}.checkpoint"
+
+    def _file(self, number: int) -> Path:
+        return self.path / f"topics-{number}.json"
+
+
+def _claim(path: Path, key: str) -> None:
+    marker = path / MARKER
+    if not marker.exists():
+        if any(path.iterdir()):
+            raise FileExistsError(f"{path} is a folder with other things in it; choose another name or remove it")
+        _write(marker, {"format": FORMAT, "search": key})
+        return
+    try:
+        about = json.loads(marker.read_bytes())
+    except ValueError:
+        about = None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise ValueError(f"{marker} is damaged or not a search's; choose another folder")
+    if about.get("search") != key:
+        raise ValueError(
+            f"{path} holds another search (another corpus, split or other settings): choose another folder"
+        )
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        temporary.write_text(json.dumps(content, indent=2), encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,151 @@
+"""Searching the number of topics: what is planted is recommended, and what is finished is not done again."""
+
+import doctest
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagtopic import LDA, TWDA, Corpus, search_topics
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.evaluation import search as module
+from tagtopic.evaluation.search_result import TopicCount, TopicSearch
+from tagtopic.models.base import TagTopicModel
+
+CORPUS = make_tagged_corpus(300, 5, 12, 150, random_state=2).corpus
+QUICK = TWDA(max_iter=15, random_state=0)
+
+
+def cell(topics: int, value: float) -> TopicCount:
+    return TopicCount(topics, value, None, 0.5, 0.5, 10, 1.0)
+
+
+def test_the_planted_number_is_recommended() -> None:
+    found = search_topics(CORPUS, [10, 1, 5], model=QUICK, coherence=False)
+    assert [c.topics for c in found.cells] == [1, 5, 10]
+    assert found.recommended == 5
+    assert found.cells[0].perplexity > 1.2 * found.cells[1].perplexity
+
+
+def test_the_figures_are_those_of_the_models() -> None:
+    found = search_topics(CORPUS, [3], model=LDA(max_iter=5, random_state=0), random_state=1)
+    train, test = CORPUS.split(0.2, 1)
+    model = LDA(3, max_iter=5, random_state=0).fit(train)
+    assert found.cells[0].perplexity == pytest.approx(model.perplexity(test, random_state=1))
+    assert found.cells[0].iterations == 5
+    assert found.cells[0].coherence is not None
+    assert -1 <= found.cells[0].coherence <= 1
+
+
+def test_recommended_is_the_fewest_topics_within_a_hundredth_of_the_best() -> None:
+    cells = (cell(10, 200.0), cell(20, 101.0), cell(50, 100.5), cell(100, 100.0))
+    assert TopicSearch(cells, 0.01).recommended == 20
+    assert TopicSearch(cells, 0.0).recommended == 100
+    assert "20       101.0          -" in str(TopicSearch(cells, 0.01))
+
+
+def test_the_table_and_the_records() -> None:
+    found = TopicSearch((cell(10, 200.0), cell(20, 100.0)), 0.01)
+    assert found.table.column("topics").to_pylist() == [10, 20]
+    assert found.table.column("coherence").null_count == 2
+    assert [r["recommended"] for r in found.records()] == [False, True]
+
+
+def test_the_plot_marks_the_recommended(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    figure = TopicSearch((cell(10, 200.0), cell(20, 100.0)), 0.01).plot()
+    assert [axes.get_title() for axes in figure.axes] == ["held-out perplexity", "diversity", "exclusivity"]
+    assert figure.axes[0].lines[1].get_xdata()[0] == 20
+    figure.savefig(tmp_path / "plot.png")
+
+
+def test_a_stopped_search_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "search"
+    whole = search_topics(CORPUS, [1, 5], model=QUICK, coherence=False)
+    fitted: list[int] = []
+    fit = TagTopicModel.fit
+
+    def counted(self: Any, *arguments: Any, **settings: Any) -> Any:
+        fitted.append(self.n_topics)
+        if len(fitted) == 2:
+            raise RuntimeError("killed")
+        return fit(self, *arguments, **settings)
+
+    monkeypatch.setattr(TagTopicModel, "fit", counted)
+    with pytest.raises(RuntimeError, match="killed"):
+        search_topics(CORPUS, [1, 5], model=QUICK, coherence=False, output=folder)
+    found = search_topics(CORPUS, [1, 5], model=QUICK, coherence=False, output=folder)
+    assert fitted == [1, 5, 5]
+    assert [c.perplexity for c in found.cells] == [c.perplexity for c in whole.cells]
+    assert sorted(file.name for file in folder.iterdir()) == ["search.json", "topics-1.json", "topics-5.json"]
+
+
+def test_an_interrupted_fit_is_not_compared(tmp_path: Path) -> None:
+    def interrupt(iteration: int, bound: float, seconds: float) -> None:
+        if iteration == 3:
+            raise KeyboardInterrupt
+
+    model = TWDA(max_iter=15, random_state=0, callbacks=[interrupt], checkpoint_every=1)
+    with pytest.warns(UserWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
+        search_topics(CORPUS, [2], model=model, coherence=False, output=tmp_path / "search")
+    assert (tmp_path / "search" / "topics-2.checkpoint").exists()
+    assert not (tmp_path / "search" / "topics-2.json").exists()
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "search"
+    search_topics(CORPUS, [1], model=QUICK, coherence=False, output=folder)
+    with pytest.raises(ValueError, match="another search"):
+        search_topics(CORPUS, [1], model=QUICK, coherence=False, output=folder, random_state=1)
+    (folder / "topics-1.json").write_text("{")
+    with pytest.raises(ValueError, match=r"topics-1.json is damaged"):
+        search_topics(CORPUS, [1], model=QUICK, coherence=False, output=folder)
+    (folder / "search.json").write_text("[]")
+    with pytest.raises(ValueError, match="damaged or not a search's"):
+        search_topics(CORPUS, [1], model=QUICK, coherence=False, output=folder)
+    (folder / "search.json").unlink()
+    with pytest.raises(FileExistsError, match="other things in it"):
+        search_topics(CORPUS, [1], model=QUICK, coherence=False, output=folder)
+    with pytest.raises(FileExistsError, match="is a file"):
+        search_topics(CORPUS, [1], model=QUICK, coherence=False, output=folder / "topics-1.json")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"n_topics": []}, "n_topics is empty"),
+        ({"n_topics": [0]}, "n_topics has 0"),
+        ({"n_topics": [2.5]}, "n_topics has 2.5"),
+        ({"within": -1}, "within=-1"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_any_work(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        search_topics(CORPUS, **settings)
+
+
+def test_a_model_must_be_an_estimator() -> None:
+    with pytest.raises(TypeError, match="expected an estimator"):
+        search_topics(CORPUS, [2], model=TWDA)
+
+
+def test_groups_stay_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[Corpus] = []
+
+    def note(number: int, estimator: Any, measures: Any, *_: Any) -> TopicCount:
+        held.append(measures.test)
+        return cell(1, 1.0)
+
+    monkeypatch.setattr(module, "_cell", note)
+    search_topics(CORPUS, [1], groups=[i // 3 for i in range(len(CORPUS))])
+    groups = {int(name) // 3 for name in held[0].ids}
+    assert len(held[0]) == 3 * len(groups)
+
+
+def test_a_bar_is_drawn_if_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    search_topics(CORPUS, [1], model=QUICK, coherence=False, progress=True)
+    assert capsys.readouterr().err
+
+
+def test_the_example_runs() -> None:
+    assert doctest.testmod(module).failed == 0
