@@ -48,7 +48,7 @@ def iterations(run: Any, parameters: Parameters, priors: Priors, n: int) -> Iter
     for _ in range(n):
         begun = time.perf_counter()
         used = parameters
-        psi, theta, _ = run.maximise(run.expect(used, spare, sweeps=SWEEPS), priors)
+        psi, theta, *_ = run.maximise(run.expect(used, spare, sweeps=SWEEPS), priors)
         parameters = replace(used, psi=psi, theta=theta)
         spare = Statistics(used.psi, used.theta, 0.0)
         yield time.perf_counter() - begun, parameters

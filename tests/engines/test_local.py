@@ -1,5 +1,7 @@
 """The local engine: its sums are the twin's, and neither threads nor blocks change what comes out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine, block_state
 from tagtopic.inference import reference
-from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.inference.parameters import Behind, Parameters, Priors
 from tagtopic.models import TWDA, TWTM
 
 CORPUS = make_tagged_corpus(120, 4, 9, 60, model="twda", untagged=0.2, random_state=3).corpus
@@ -30,9 +32,11 @@ def empty_sums(given: Parameters) -> Statistics:
     return Statistics(np.empty_like(given.psi), np.empty_like(given.theta), 0.0)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*WAYS, "collapsed"])
 def test_statistics_are_the_sums_of_the_twins_documents(way: str) -> None:
-    given = parameters()
+    random = np.random.default_rng(1)
+    behind = Behind(random.gamma(20.0, size=4), random.gamma(2.0, size=CORPUS.n_tags), np.full(CORPUS.n_words, 0.05))
+    given = replace(parameters(), behind=behind)
     expected_psi, expected_theta, expected_objective = np.zeros_like(given.psi), np.zeros_like(given.theta), 0.0
     with LocalEngine(2, block_entries=500).start(CORPUS, given, way) as run:
         starts = [np.array(part) for part in run.state]
@@ -49,6 +53,7 @@ def test_statistics_are_the_sums_of_the_twins_documents(way: str) -> None:
             xi=np.append(starts[0][entries], starts[1][d]),
             mu=given.mu,
             rho=starts[2][d],
+            own=reference.OwnShares(1 / behind.topics, 1 / behind.tags[tags], behind.word_prior[columns]),
         )
         _, evaluated, _ = reference.sweep(way, document, 2)
         expected_psi[columns] += evaluated.topic_words
@@ -61,7 +66,7 @@ def test_statistics_are_the_sums_of_the_twins_documents(way: str) -> None:
 
 
 @pytest.mark.parametrize("model", [TWTM(5, max_iter=20, tol=0), TWDA(5, max_iter=20, tol=0)])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*WAYS, "collapsed"])
 def test_parameters_are_the_same_bits_for_any_number_of_threads(model: TWTM | TWDA, way: str) -> None:
     corpus = make_tagged_corpus(600, 5, 20, 200, random_state=1).corpus
     fits = []
@@ -102,7 +107,7 @@ def test_the_objective_never_falls_while_priors_are_fixed(way: str, sweeps: int)
         for _ in range(25):
             sums = run.expect(given, empty_sums(given), sweeps=sweeps + (way == "paper"))
             objectives.append(sums.objective + run.log_prior(given, priors))
-            psi, theta, _ = run.maximise(sums, priors)
+            psi, theta, *_ = run.maximise(sums, priors)
             given = Parameters(psi, theta, given.pi, given.pi_latent, given.mu, given.latent)
     assert np.all(np.diff(objectives) >= -1e-9 * np.abs(objectives[:-1]))
     assert objectives[-1] > objectives[0] + 1
@@ -113,7 +118,7 @@ def test_without_priors_nothing_becomes_zero_or_nan() -> None:
     given, none = parameters(), Priors(alpha=np.zeros(4), beta=np.zeros(CORPUS.n_words))
     with LocalEngine(1).start(CORPUS, given, "paper") as run:
         for _ in range(30):
-            psi, theta, _ = run.maximise(run.expect(given, empty_sums(given), sweeps=3), none)
+            psi, theta, *_ = run.maximise(run.expect(given, empty_sums(given), sweeps=3), none)
             given = Parameters(psi, theta, given.pi, given.pi_latent, given.mu, given.latent)
     assert given.psi.min() > 0
     assert given.theta.min() > 0

@@ -81,7 +81,7 @@ def test_the_bound_is_above_the_fitted_perplexity(way: str) -> None:
 
 
 def test_map_has_no_bound_and_unknown_methods_are_named() -> None:
-    with pytest.raises(ValueError, match="bounds nothing"):
+    with pytest.raises(ValueError, match="does not bound"):
         MODEL.perplexity(TEST, method="bound")
     with pytest.raises(ValueError, match="method='guess'"):
         MODEL.perplexity(TEST, method="guess")

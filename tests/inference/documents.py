@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tagtopic.inference import reference
-from tagtopic.inference.arrays import WAYS, Documents, Evaluation, Float64s, Int32s, Int64s, Model, State
+from tagtopic.inference.arrays import WAYS, Documents, Evaluation, Float64s, Int32s, Int64s, Model, Shares, State
 from tagtopic.inference.e_step import infer_documents
 
 
@@ -27,6 +27,7 @@ class Case:
     pi_latent: float
     mu: Float64s
     latent: bool
+    own: reference.OwnShares | None = None
 
     @property
     def n_documents(self) -> int:
@@ -67,6 +68,11 @@ def cases(draw: st.DrawFn) -> Case:
         pi_latent=float(random.choice([0.3, 5.0])),
         mu=random.choice([0.05, 0.4], n_topics),
         latent=latent,
+        own=reference.OwnShares(
+            1 / random.choice([2.0, 30.0], n_topics),
+            1 / random.choice([1.0, 5.0, 200.0], n_tags),
+            random.choice([0.01, 0.5], n_words),
+        ),
     )
 
 
@@ -88,12 +94,15 @@ def start_state(case: Case, dtype: type[np.floating] = np.float64) -> State:
 
 def run_kernel(way: str, case: Case, sweeps: int, dtype: type[np.floating] = np.float64) -> Outcome:
     rows = np.log(np.maximum(case.theta, 1e-10)) if way == "paper" else case.theta
-    model = Model(case.psi.astype(dtype), rows.astype(dtype), case.pi, case.pi_latent, case.mu, case.latent)
+    own = case.own if case.own is not None and way == "collapsed" else reference.OwnShares(*[np.empty(0)] * 3)
+    shares = Shares(own.topic.astype(dtype), own.tag.astype(dtype), own.word_prior.astype(dtype))
+    model = Model(case.psi.astype(dtype), rows.astype(dtype), case.pi, case.pi_latent, case.mu, case.latent, shares)
     state = start_state(case, dtype)
     shape = (case.n_documents, case.psi.shape[1])
     out = Evaluation(
         np.empty(shape, dtype), np.empty(shape, dtype), np.empty(len(case.words), dtype),
         np.empty(len(case.tags), dtype), np.empty(case.n_documents),
+        np.empty(shape, dtype), np.empty(shape, dtype), np.empty(len(case.words), dtype),
     )  # fmt: skip
     documents = Documents(case.word_starts, case.words, case.counts, case.tag_starts, case.tags)
     slots = np.arange(len(case.words), dtype=np.int32)
@@ -117,4 +126,6 @@ def reference_document(way: str, case: Case, d: int) -> reference.Document:
         xi=np.append(xi, state.xi_latent[d]) if latent else xi,
         mu=case.mu if latent else None,
         rho=state.rho[d].astype(np.float64) if latent else None,
+        own=case.own
+        and reference.OwnShares(case.own.topic, case.own.tag[case.tags[entries]], case.own.word_prior[words]),
     )

@@ -12,7 +12,7 @@ from tagtopic.inference import reference
 WAYS = ["paper", "mixture", "map"]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*WAYS, "collapsed"])
 @settings(max_examples=60, deadline=None)
 @given(case=cases())
 def test_kernel_and_twin_agree(way: str, case: Case) -> None:
@@ -36,7 +36,7 @@ def test_kernel_and_twin_agree(way: str, case: Case) -> None:
             np.testing.assert_allclose(outcome.state.rho[d], document.rho, **tolerance)
 
 
-@pytest.mark.parametrize("way", ["mixture", "map"])
+@pytest.mark.parametrize("way", ["mixture", "map", "collapsed"])
 @settings(max_examples=40, deadline=None)
 @given(case=cases())
 def test_single_precision_stays_near_double(way: str, case: Case) -> None:

@@ -110,7 +110,7 @@ def fit(corpus: Corpus) -> Fit:
             for iteration in range(1, iterations + 1):
                 before_step(iteration, run)
                 used = parameters
-                psi, theta, _ = run.maximise(run.expect(used, spare, sweeps=3), priors)
+                psi, theta, *_ = run.maximise(run.expect(used, spare, sweeps=3), priors)
                 parameters = replace(used, psi=psi, theta=theta)
                 spare = Statistics(used.psi, used.theta, 0.0)
                 if iteration == 3:

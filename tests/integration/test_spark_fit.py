@@ -34,7 +34,7 @@ def one_step(engine: Any, corpus: Corpus, parameters: Parameters, inference: str
         return run.expect(parameters, sums, sweeps=3), run.state
 
 
-@pytest.mark.parametrize("inference", ["paper", "mixture", "map"])
+@pytest.mark.parametrize("inference", ["paper", "mixture", "map", "collapsed"])
 def test_one_step_has_the_bits_of_a_local_one(
     inference: str, corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any], start: Any
 ) -> None:

@@ -27,7 +27,7 @@ def same(one: TWDA, other: TWDA) -> None:
     assert one.prior_updates_ == other.prior_updates_
 
 
-@pytest.mark.parametrize("way", ["map", "mixture", "paper"])
+@pytest.mark.parametrize("way", ["map", "mixture", "paper", "collapsed"])
 @pytest.mark.parametrize("stopped_after", [1, 7, 22])
 def test_a_resumed_fit_ends_with_the_same_bits(way: str, stopped_after: int, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"inference": way, "random_state": 0, "tol": 0, **LEARNT}

@@ -24,7 +24,7 @@ def fitted(kind: type[TagTopicModel], way: str) -> TagTopicModel:
     return model
 
 
-@pytest.mark.parametrize("way", ["map", "mixture", "paper"])
+@pytest.mark.parametrize("way", ["map", "mixture", "paper", "collapsed"])
 def test_words_go_to_the_tag_that_uses_them(way: str) -> None:
     found = fitted(TWTM, way).explain(CORPUS[18])
     credited = {word.word: word.tag for word in found.words}

@@ -33,6 +33,7 @@ class Kind(StrEnum):
 class Way(StrEnum):
     """The ways of inference."""
 
+    COLLAPSED = "collapsed"
     MAP = "map"
     MIXTURE = "mixture"
     PAPER = "paper"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.engines.workers import Workers, cut_rows
-from tagtopic.inference.arrays import PAPER, WAYS, Float64s, Floats, Model, State
+from tagtopic.inference.arrays import COLLAPSED, PAPER, WAYS, Float64s, Floats, Model, Shares, State
 from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
-from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.inference.parameters import Behind, Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior
 
 if TYPE_CHECKING:
@@ -29,6 +29,19 @@ class Statistics:
     psi: Floats
     theta: Floats
     objective: float
+
+
+class Maximised(NamedTuple):
+    """The M-step's psi and theta, and the words of each topic and each tag that they were made from (before priors)."""
+
+    psi: Floats
+    theta: Floats
+    topic_sizes: Float64s
+    tag_sizes: Float64s
+
+    def behind(self, priors: Priors) -> Behind:
+        """How much stands behind them."""
+        return Behind(self.topic_sizes + priors.beta.sum(), self.tag_sizes + priors.alpha.sum(), priors.beta)
 
 
 class Engine(Protocol):
@@ -69,8 +82,8 @@ class Run(ABC):
     def log_latent(self) -> tuple[Float64s, int]:
         """The sum over documents of E[log lambda], and their number: what mu is made from."""
 
-    def maximise(self, sums: Statistics, priors: Priors) -> tuple[Floats, Floats, Float64s]:
-        """The M-step: psi and theta in place of their sums, and the words of each topic (before smoothing)."""
+    def maximise(self, sums: Statistics, priors: Priors) -> Maximised:
+        """The M-step: psi and theta in place of their sums."""
         chunks = cut_rows(len(sums.psi), CHUNK_ROWS)
         parts = self.workers.map(lambda rows: column_totals(sums.psi, *rows), chunks)
         topic_sizes = np.sum(parts, axis=0)
@@ -79,11 +92,14 @@ class Run(ABC):
         totals[totals == 0] = 1.0  # a topic without words under maximum likelihood: the floor is all that is left
         self.workers.map(lambda rows: normalise_columns(sums.psi, *rows, priors.beta, totals, floor), chunks)
         # the paper's way takes the logarithm of theta, so it may never be zero
+        tag_sizes = sums.theta.sum(axis=1, dtype=np.float64)
         normalise_rows(sums.theta, priors.alpha, FLOOR if self.way == PAPER or priors.alpha.min() == 0 else 0.0)
-        return sums.psi, sums.theta, topic_sizes
+        return Maximised(sums.psi, sums.theta, topic_sizes, tag_sizes)
 
     def log_prior(self, parameters: Parameters, priors: Priors) -> float:
-        """Sum alpha log theta + sum beta log psi: what the priors add to the objective."""
+        """Sum alpha log theta + sum beta log psi: what the priors add to the objective ("collapsed": nothing)."""
+        if self.way == COLLAPSED:
+            return 0.0
         psi, theta = parameters.psi, parameters.theta
         chunks = cut_rows(len(psi), CHUNK_ROWS)
         parts = self.workers.map(lambda rows: weighted_log_sum(psi, *rows, priors.beta), chunks)
@@ -96,4 +112,26 @@ class Run(ABC):
 def as_model(parameters: Parameters, way: int) -> Model:
     """The parameters as the kernels take them."""
     rows = np.log(parameters.theta) if way == PAPER else parameters.theta
-    return Model(parameters.psi, rows, parameters.pi, float(parameters.pi_latent), parameters.mu, parameters.latent)
+    shares = _shares(parameters) if way == COLLAPSED else _no_shares(parameters)
+    return Model(
+        parameters.psi, rows, parameters.pi, float(parameters.pi_latent), parameters.mu, parameters.latent, shares
+    )
+
+
+def _no_shares(parameters: Parameters) -> Shares:
+    none = np.empty(0, parameters.psi.dtype)
+    return Shares(none, none, none)
+
+
+def _shares(parameters: Parameters) -> Shares:
+    """One word's share; before the first M-step nobody has one."""
+    dtype, behind = parameters.psi.dtype, parameters.behind
+    if behind is None:
+        return Shares(*(np.zeros(n, dtype) for n in (len(parameters.mu), len(parameters.theta), len(parameters.psi))))
+    topics, tags = (_inverse(sizes).astype(dtype) for sizes in (behind.topics, behind.tags))
+    return Shares(topics, tags, behind.word_prior.astype(dtype))
+
+
+def _inverse(sizes: Float64s) -> Float64s:
+    """1 / size; nothing where there is nothing."""
+    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)

@@ -11,9 +11,10 @@ from tagtopic.engines.base import Run, Statistics, as_model
 from tagtopic.engines.blocks import BLOCK_ENTRIES, Block, blocks_of
 from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.inference.accumulate import add_scaled_rows
-from tagtopic.inference.arrays import PAPER, Evaluation, Float64s, Model, State
+from tagtopic.inference.arrays import COLLAPSED, PAPER, Evaluation, Float64s, Model, State
 from tagtopic.inference.e_step import infer_documents
 from tagtopic.inference.latent_prior import sum_log_latent
+from tagtopic.inference.leave_out import add_tags_leaving_out, add_words_leaving_out
 from tagtopic.inference.parameters import Parameters
 from tagtopic.inference.weight_prior import HyperPrior, WeightEvidence, sum_log_weights, update_weight_prior
 
@@ -62,12 +63,16 @@ class LocalRun(Run):
         """Sweep the documents of one block, all threads at once."""
         n_topics, dtype = model.psi.shape[1], model.psi.dtype
         first_tag, last_tag = block.tag_range
+        leaving_out = int(self.way == COLLAPSED)
         evaluation = Evaluation(
             mix=np.empty((block.n_documents, n_topics), dtype),
             pull=np.empty((block.n_documents, n_topics), dtype),
             ratios=np.empty(block.word_entries, dtype),
             weights=np.empty(last_tag - first_tag, dtype),
             objective=np.empty(block.n_documents),
+            own_mix=np.empty((block.n_documents * leaving_out, n_topics), dtype),
+            own_pull=np.empty((block.n_documents * leaving_out, n_topics), dtype),
+            inverses=np.empty(block.word_entries * leaving_out, dtype),
         )
         state = block_state(self.state, block)
         slots = block.by_word.slots if in_word_order else np.arange(block.word_entries, dtype=np.int32)
@@ -86,10 +91,22 @@ class LocalRun(Run):
         tag_factor = no_factor if self.way == PAPER else model.tag_rows
 
         def add_words(words: tuple[int, int]) -> None:
-            add_scaled_rows(by_word, *words, evaluation.ratios, evaluation.mix, model.psi, sums.psi)
+            if self.way != COLLAPSED:
+                add_scaled_rows(by_word, *words, evaluation.ratios, evaluation.mix, model.psi, sums.psi)
+                return
+            add_words_leaving_out(
+                by_word, *words, evaluation.ratios, evaluation.inverses, evaluation.mix, evaluation.own_mix,
+                model.psi, model.shares.word_prior, model.shares.topic, sums.psi,
+            )  # fmt: skip
 
         def add_tags(tags: tuple[int, int]) -> None:
-            add_scaled_rows(by_tag, *tags, tag_weights, evaluation.pull, tag_factor, sums.theta)
+            if self.way != COLLAPSED:
+                add_scaled_rows(by_tag, *tags, tag_weights, evaluation.pull, tag_factor, sums.theta)
+                return
+            add_tags_leaving_out(
+                by_tag, *tags, tag_weights, evaluation.pull, evaluation.own_pull,
+                model.tag_rows, model.shares.tag, sums.theta,
+            )  # fmt: skip
 
         self.workers.map(add_words, cut_evenly(by_word.starts, CHUNK_ENTRIES))
         self.workers.map(add_tags, cut_evenly(by_tag.starts, CHUNK_ENTRIES))

@@ -102,7 +102,7 @@ def _score(model: TopicModel, target: Corpus, mixes: Any) -> Any:
 def _from_bound(model: Any, corpus: Corpus, unknown: int | None) -> Perplexity:
     if not hasattr(model, "_posteriors"):
         raise ValueError(f"{type(model).__name__} gives no bound on the likelihood: use 'completion' or 'fitted'")
-    if model.inference == "map":
-        raise ValueError("inference='map' maximises a density, which bounds nothing: use 'completion' or 'fitted'")
+    if model.inference in ("map", "collapsed"):
+        raise ValueError(f"inference={model.inference!r} does not bound the likelihood: use 'completion' or 'fitted'")
     bound = model._posteriors(corpus, None).objective
     return Perplexity(float(np.exp(-bound / corpus.n_tokens)), corpus.n_tokens, unknown, 0)

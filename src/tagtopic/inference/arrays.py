@@ -23,10 +23,15 @@ Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
-PAPER, MIXTURE, MAP = 0, 1, 2
-"""The three ways of inference, as the kernels know them."""
+PAPER, MIXTURE, MAP, COLLAPSED = 0, 1, 2, 3
+"""The ways of inference, as the kernels know them."""
 
-WAYS = {"paper": PAPER, "mixture": MIXTURE, "map": MAP}
+WAYS = {"paper": PAPER, "mixture": MIXTURE, "map": MAP, "collapsed": COLLAPSED}
+
+
+def way_for_new_documents(inference: str) -> str:
+    """How documents are inferred under a model that is learnt: they have no share in it that could be left out."""
+    return "map" if inference == "collapsed" else inference
 
 
 class Documents(NamedTuple):
@@ -42,6 +47,17 @@ class Documents(NamedTuple):
     tags: Int32s
 
 
+class Shares(NamedTuple):
+    """How much of psi and theta one word of the corpus is, so that its own share can be left out.
+
+    ``topic`` is 1 / (words of the topic + its prior), ``tag`` alike; ``word_prior`` is beta. Empty where not needed.
+    """
+
+    topic: Floats
+    tag: Floats
+    word_prior: Floats
+
+
 class Model(NamedTuple):
     """What the E-step needs to know of a model. Under the paper's way ``tag_rows`` is log theta, else theta."""
 
@@ -51,6 +67,7 @@ class Model(NamedTuple):
     pi_latent: float
     mu: Float64s
     latent: bool
+    shares: Shares
 
 
 class State(NamedTuple):
@@ -65,7 +82,8 @@ class Evaluation(NamedTuple):
     """What one E-step says of each document, all at the same xi and rho; the M-step's sums are made from it.
 
     ``mix`` is e, ``pull`` is M (under the paper's way N = e M), ``ratios`` is c / s by word entry, in the order of
-    the block's word-major index, ``weights`` is a by tag entry.
+    the block's word-major index, ``weights`` is a by tag entry. The last three are what "collapsed" adds (see
+    ``leave_out``): h and Q by document, 1 / s by word entry; elsewhere they have no rows.
     """
 
     mix: Floats
@@ -73,3 +91,6 @@ class Evaluation(NamedTuple):
     ratios: Floats
     weights: Floats
     objective: Float64s
+    own_mix: Floats
+    own_pull: Floats
+    inverses: Floats

@@ -15,8 +15,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tagtopic.inference.arrays import MAP, MIXTURE, PAPER, Documents, Evaluation, Float64s, Floats, Int32s, Model, State
+from tagtopic.inference.arrays import (
+    COLLAPSED,
+    MAP,
+    MIXTURE,
+    PAPER,
+    Documents,
+    Evaluation,
+    Float64s,
+    Floats,
+    Int32s,
+    Model,
+    State,
+)
 from tagtopic.inference.compiled import compiled, compiled_reordering
+from tagtopic.inference.leave_out import pass_leaving_out
 from tagtopic.inference.paper_weights import ascend_weights
 from tagtopic.inference.special import digamma, dirichlet_divergence
 
@@ -36,6 +49,10 @@ class Sheet(NamedTuple):
     sums: Floats
     mix: Floats
     pull: Floats
+    word_prior: Floats
+    inverses: Floats
+    own_mix: Floats
+    own_pull: Floats
 
 
 @compiled_reordering
@@ -84,7 +101,7 @@ def expect(way: int, sheet: Sheet) -> None:
     if not sheet.latent:
         return
     total = sheet.rho.sum()
-    if way == MAP:
+    if way in (MAP, COLLAPSED):
         for k in range(sheet.rho.shape[0]):
             sheet.latent_row[k] = sheet.rho[k] / total
         return
@@ -160,6 +177,45 @@ def move_by_credit(model: Model, sheet: Sheet) -> None:
         sheet.xi[n_tags] = sheet.prior[n_tags] + total
 
 
+@compiled_reordering
+def mix_own_shares(model: Model, sheet: Sheet) -> None:
+    """h_k = sum_j a_j^2 t_jk / T_j: how much of the mix one word of this document is (see ``leave_out``)."""
+    own, tags = sheet.own_mix, sheet.tags
+    own[:] = 0
+    for j in range(tags.shape[0]):
+        row = tags[j]
+        share = own.dtype.type(sheet.weights[j] ** 2) * model.shares.tag[row]
+        for k in range(own.shape[0]):
+            own[k] += share * model.tag_rows[row, k]
+    if sheet.latent:
+        latent_share = sheet.weights[tags.shape[0]] ** 2 / sheet.rho.sum()
+        for k in range(own.shape[0]):
+            own[k] += latent_share * sheet.latent_row[k]
+
+
+@compiled
+def move_by_credit_of_others(model: Model, sheet: Sheet) -> None:
+    """The updates of "collapsed": n_jk = a_j t_jk (P_k - a_j / T_j Q_k), at least 0."""
+    n_tags = sheet.tags.shape[0]
+    n_topics = sheet.pull.shape[0]
+    for j in range(n_tags):
+        row = sheet.tags[j]
+        share = sheet.weights[j] * model.shares.tag[row]
+        total = 0.0
+        for k in range(n_topics):
+            total += model.tag_rows[row, k] * max(sheet.pull[k] - share * sheet.own_pull[k], 0.0)
+        sheet.xi[j] = sheet.prior[j] + sheet.weights[j] * total
+    if sheet.latent:
+        weight = sheet.weights[n_tags]
+        share = weight / sheet.rho.sum()
+        total = 0.0
+        for k in range(n_topics):
+            credit = weight * sheet.latent_row[k] * max(sheet.pull[k] - share * sheet.own_pull[k], 0.0)
+            sheet.rho[k] = model.mu[k] + credit
+            total += credit
+        sheet.xi[n_tags] = sheet.prior[n_tags] + total
+
+
 @compiled
 def weighted_logs(prior: Float64s, values: Float64s) -> float:
     """Sum prior log values, where 0 log 0 is 0."""
@@ -174,11 +230,14 @@ def weighted_logs(prior: Float64s, values: Float64s) -> float:
 def objective(way: int, mu: Float64s, sheet: Sheet, scale: float) -> float:
     """The document's share of the bound (of the penalised likelihood under "map"), at the sheet's xi and rho.
 
+    Under "collapsed" it is the log probability of each word by what all others say, which bounds nothing.
     A word that nothing explains counts as probability 1e-300.
     """
     value = 0.0
     for i in range(sheet.sums.shape[0]):
         value += sheet.counts[i] * (math.log(max(float(sheet.sums[i]), 1e-300)) + scale)
+    if way == COLLAPSED:
+        return value
     if way == MAP:
         value += weighted_logs(sheet.prior, sheet.weights)
         return value + weighted_logs(mu, sheet.latent_row) if sheet.latent else value
@@ -190,15 +249,23 @@ def objective(way: int, mu: Float64s, sheet: Sheet, scale: float) -> float:
 def sweep_document(way: int, model: Model, sheet: Sheet, sweeps: int, tolerance: float, before: Floats) -> float:
     """Sweep one document; returns its objective where the sheet's weights, mix and pull were evaluated.
 
-    Under "map" and "mixture" the last sweep still moves xi and rho: that is the M-step of the same EM. Under the
-    paper's way it does not, because the sums for theta must be made at the xi that is kept.
+    The last sweep still moves xi and rho, which is the M-step of the same EM, but not under the paper's way: there the
+    sums for theta must be made at the xi that is kept.
     """
     value = 0.0
+    left = np.empty_like(sheet.own_mix)
     for sweep in range(sweeps):
         before[:] = sheet.mix
         expect(way, sheet)
         scale = mix_rows(way, model.tag_rows, sheet)
-        pass_over_words(sheet.rows, sheet.counts, sheet.mix, sheet.sums, sheet.pull)
+        if way == COLLAPSED:
+            mix_own_shares(model, sheet)
+            pass_leaving_out(
+                sheet.rows, sheet.counts, sheet.word_prior, model.shares.topic, sheet.mix, sheet.own_mix, sheet.sums,
+                sheet.inverses, sheet.pull, sheet.own_pull, left,
+            )  # fmt: skip
+        else:
+            pass_over_words(sheet.rows, sheet.counts, sheet.mix, sheet.sums, sheet.pull)
         if way == PAPER:
             for k in range(before.shape[0]):
                 sheet.pull[k] *= sheet.mix[k]
@@ -210,7 +277,9 @@ def sweep_document(way: int, model: Model, sheet: Sheet, sweeps: int, tolerance:
             final = moved <= tolerance * sheet.mix.sum()
         if final:
             value = objective(way, model.mu, sheet, scale)
-        if way != PAPER:
+        if way == COLLAPSED:
+            move_by_credit_of_others(model, sheet)
+        elif way != PAPER:
             move_by_credit(model, sheet)
         elif not final:
             move_by_ascent(model, sheet)
@@ -244,6 +313,9 @@ def infer_documents(
     rows = np.empty((most_words, n_topics), dtype)
     counts, sums = np.empty(most_words, dtype), np.empty(most_words, dtype)
     mix, pull, before = np.empty(n_topics, dtype), np.empty(n_topics, dtype), np.empty(n_topics, dtype)
+    leaving_out = way == COLLAPSED
+    word_prior, inverses = np.empty(most_words, dtype), np.empty(most_words, dtype)
+    own_mix, own_pull = np.empty(n_topics, dtype), np.empty(n_topics, dtype)
     rho, latent_row = np.empty(n_topics), np.empty(n_topics)
     xi, prior, weights = np.empty(most_tags + 1), np.empty(most_tags + 1), np.empty(most_tags + 1)
     word_base, tag_base = documents.word_starts[0], documents.tag_starts[0]
@@ -258,6 +330,8 @@ def infer_documents(
             word = documents.words[word_start + i]
             for k in range(n_topics):
                 rows[i, k] = model.psi[word, k]
+            if leaving_out:
+                word_prior[i] = model.shares.word_prior[word]
         for j in range(n_tags):
             xi[j] = state.xi[tag_start - tag_base + j]
             prior[j] = model.pi[documents.tags[tag_start + j]]
@@ -268,6 +342,7 @@ def infer_documents(
         sheet = Sheet(
             documents.tags[tag_start : tag_start + n_tags], latent, prior[:size], xi[:size], rho, weights[:size],
             latent_row, rows[:n_words], counts[:n_words], sums[:n_words], mix, pull,
+            word_prior[:n_words], inverses[:n_words], own_mix, own_pull,
         )  # fmt: skip
         out.objective[d] = sweep_document(way, model, sheet, sweeps, tolerance, before)
         for j in range(n_tags):
@@ -280,3 +355,8 @@ def infer_documents(
         out.pull[d] = pull
         for i in range(n_words):
             out.ratios[slots[word_start - word_base + i]] = counts[i] / sums[i] if sums[i] > 0 else 0.0
+        if leaving_out:
+            out.own_mix[d] = own_mix
+            out.own_pull[d] = own_pull
+            for i in range(n_words):
+                out.inverses[slots[word_start - word_base + i]] = inverses[i]

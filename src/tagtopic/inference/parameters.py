@@ -10,10 +10,20 @@ from tagtopic.inference.arrays import Float64s, Floats
 
 
 @dataclass(frozen=True)
+class Behind:
+    """How much stands behind psi and theta: the words of each topic and of each tag, priors included, and beta."""
+
+    topics: Float64s
+    tags: Float64s
+    word_prior: Float64s
+
+
+@dataclass(frozen=True)
 class Parameters:
     """psi (words, topics), theta (tags, topics), pi (tags), pi_latent, mu (topics); names as in ``arrays``.
 
-    ``latent`` says whether every document has a latent tag (TWDA) or only those without tags (TWTM).
+    ``latent`` says whether every document has a latent tag (TWDA) or only those without tags (TWTM). ``behind`` is
+    known while they are learnt, from the first M-step on: leaving a word's own share out takes it.
     """
 
     psi: Floats
@@ -22,6 +32,7 @@ class Parameters:
     pi_latent: float
     mu: Float64s
     latent: bool
+    behind: Behind | None = None
 
     @property
     def all_pi(self) -> Float64s:

@@ -13,10 +13,21 @@ from scipy.special import digamma, gammaln, polygamma
 
 from tagtopic.inference.arrays import Float64s
 
+LEAST = 0.02
+
+
+@dataclass(frozen=True)
+class OwnShares:
+    """One word's share of each topic's words, of each of the document's tags' words, and beta of each of its words."""
+
+    topic: Float64s
+    tag: Float64s
+    word_prior: Float64s
+
 
 @dataclass(frozen=True)
 class Document:
-    """One document under inference."""
+    """One document under inference; ``own`` is what "collapsed" needs besides."""
 
     rows: Float64s
     counts: Float64s
@@ -25,6 +36,7 @@ class Document:
     xi: Float64s
     mu: Float64s | None = None
     rho: Float64s | None = None
+    own: OwnShares | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,8 @@ def dirichlet_divergence(posterior: Float64s, prior: Float64s) -> float:
 
 def evaluate(way: str, document: Document) -> Evaluated:
     """a, t, e, s, M, n and the objective at the document's xi and rho."""
+    if way == "collapsed":
+        return evaluate_leaving_out(document)
     weights, tag_rows = _expectations(way, document)
     logs = weights @ tag_rows
     mix = np.exp(logs) if way == "paper" else logs
@@ -62,6 +76,33 @@ def evaluate(way: str, document: Document) -> Evaluated:
         credit=credit,
         topic_words=document.rows * ratios[:, None] * mix,
         objective=_objective(way, document, weights, tag_rows, sums),
+    )
+
+
+def evaluate_leaving_out(document: Document) -> Evaluated:
+    """The same, each word by what all others say: word by word, tag by tag, with every share written out."""
+    own = document.own
+    assert own is not None
+    weights, tag_rows = _expectations("map", document)
+    mix = weights @ tag_rows
+    tag_shares = own.tag if document.rho is None else np.append(own.tag, 1.0 / document.rho.sum())
+    sums, credit, topic_words = np.zeros(len(document.rows)), np.zeros_like(tag_rows), np.zeros_like(document.rows)
+    for i, (row, count) in enumerate(zip(document.rows, document.counts, strict=True)):
+        joint = weights[:, None] * tag_rows * row
+        share = joint / joint.sum()
+        others = np.maximum(row - share.sum(axis=0) * own.topic, own.word_prior[i] * own.topic)
+        tag_others = tag_rows - share * tag_shares[:, None]
+        mix_of_others = np.maximum(weights @ tag_others, LEAST * mix)
+        sums[i] = mix_of_others @ others
+        topic_words[i] = count * mix_of_others * others / sums[i]
+        credit += count * weights[:, None] * tag_others * others / sums[i]
+    return Evaluated(
+        weights=weights,
+        mix=mix,
+        ratios=document.counts / sums,
+        credit=np.maximum(credit, 0.0),
+        topic_words=topic_words,
+        objective=float(document.counts @ np.log(sums)),
     )
 
 
@@ -80,7 +121,7 @@ def update(way: str, document: Document, evaluated: Evaluated) -> Document:
 
 
 def sweep(way: str, document: Document, sweeps: int) -> tuple[Document, Evaluated, list[float]]:
-    """As the kernel does it; also the objective at each sweep, which never falls."""
+    """As the kernel does it; also the objective at each sweep, which never falls (but under "collapsed" it may)."""
     objectives = []
     for number in range(sweeps):
         evaluated = evaluate(way, document)

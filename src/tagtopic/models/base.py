@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from tagtopic.corpus import Corpus
 from tagtopic.engines.base import Engine
 from tagtopic.engines.local import LocalEngine
+from tagtopic.inference.arrays import way_for_new_documents
 from tagtopic.inference.parameters import Parameters
 from tagtopic.models import inputs, setup
 from tagtopic.models.checkpoint import Checkpoint
@@ -201,7 +202,7 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         )
 
     def _posteriors(self, X: Any, tags: Any) -> DocumentPosteriors:
-        return infer(self.parameters_, self.inference, self.aligned(X, tags), self.n_jobs)
+        return infer(self.parameters_, way_for_new_documents(self.inference), self.aligned(X, tags), self.n_jobs)
 
     def _checkpoint(self, corpus: Corpus) -> Checkpoint | None:
         if self.checkpoint is None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tagtopic._version import __version__
 from tagtopic.inference.arrays import State
-from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.inference.parameters import Behind, Parameters, Priors
 from tagtopic.models.em import EMSettings, ExpectationMaximisation, History, Standing, Watch
 from tagtopic.models.storage import StorageError, read_tensors, write_tensors
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tagtopic.engines.base import Run
 
 KIND = "tagtopic checkpoint"
-FORMAT = 2
+FORMAT = 3
 BEST = "best."
 """What the arrays are called by that belong to the best iteration so far."""
 
@@ -136,6 +136,8 @@ def _arrays(standing: Standing, prefix: str) -> dict[str, Any]:
         "psi": parameters.psi, "theta": parameters.theta, "pi": parameters.pi, "mu": parameters.mu,
         "alpha": priors.alpha, "beta": priors.beta, "topic_sizes": standing.topic_sizes,
     }  # fmt: skip
+    if parameters.behind is not None:
+        arrays |= {"topics_behind": parameters.behind.topics, "tags_behind": parameters.behind.tags}
     return {prefix + name: array for name, array in arrays.items()}
 
 
@@ -143,5 +145,6 @@ def _standing(header: dict[str, Any], tensors: dict[str, Any], prefix: str) -> S
     psi, theta, pi, mu, alpha, beta, topic_sizes = (
         tensors[prefix + name] for name in ("psi", "theta", "pi", "mu", "alpha", "beta", "topic_sizes")
     )
-    parameters = Parameters(psi, theta, pi, header[f"{prefix}pi_latent"], mu, header["latent"])
+    behind = Behind(tensors[prefix + "topics_behind"], tensors[prefix + "tags_behind"], beta)
+    parameters = Parameters(psi, theta, pi, header[f"{prefix}pi_latent"], mu, header["latent"], behind)
     return Standing(parameters, Priors(alpha, beta), topic_sizes)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.engines.base import Run, Statistics
-from tagtopic.inference.arrays import Float64s
+from tagtopic.inference.arrays import COLLAPSED, Float64s
 from tagtopic.inference.latent_prior import update_latent_prior
 from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior, ran_away
@@ -148,8 +148,9 @@ class ExpectationMaximisation:
         iteration = len(self.history.bound)
         self.history.converged = self._settled()
         used = self.parameters
-        psi, theta, self.topic_sizes = self.engine.maximise(sums, self.priors)
-        self.parameters = replace(used, psi=psi, theta=theta)
+        found = self.engine.maximise(sums, self.priors)
+        self.topic_sizes = found.topic_sizes
+        self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
         self._sums = Statistics(used.psi, used.theta, 0.0)  # the two sets of arrays take turns
         if self.settings.learning.anything and self.settings.learning.schedule.due(iteration):
             before = self._learnt_priors()
@@ -172,7 +173,9 @@ class ExpectationMaximisation:
             return False
         if self.settings.learning.anything and not (updates and self.last_move <= SETTLED_PRIORS):
             return False
-        return bound[-1] - bound[-2] <= self.settings.tol * abs(bound[-2])
+        gain = bound[-1] - bound[-2]
+        # what "collapsed" climbs is no bound and may dip on its way
+        return (abs(gain) if self.engine.way == COLLAPSED else gain) <= self.settings.tol * abs(bound[-2])
 
     def _learnt_priors(self) -> Float64s:
         parameters, alpha = self.parameters, np.maximum(self.priors.alpha, 1e-12)

@@ -176,7 +176,7 @@ def factor(corpus: Corpus, topics: Floats, documents: Floats | None, updates: in
             used = parameters
             sums = run.expect(used, spare, sweeps=SWEEPS)
             objective = sums.objective
-            psi, theta, sizes = run.maximise(sums, no_priors)
+            psi, theta, sizes, _ = run.maximise(sums, no_priors)
             parameters = Parameters(psi, theta, used.pi, 1.0, used.mu, latent=True)
             spare = Statistics(used.psi, used.theta, 0.0)
         return Factors(parameters.psi, run.state.rho, sizes, objective)

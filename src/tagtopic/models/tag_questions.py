@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tagtopic.inference.arrays import way_for_new_documents
 from tagtopic.models import inputs
 from tagtopic.models.prediction import TagPredictor
 
@@ -101,7 +102,7 @@ class TagQuestions:
         corpus = self.aligned(document, tags)
         if len(corpus) != 1:
             raise ValueError(f"explain takes one document, not {len(corpus)}: give corpus[i], or a text")
-        return explain_document(self.parameters_, self.inference, corpus)
+        return explain_document(self.parameters_, way_for_new_documents(self.inference), corpus)
 
     def audit_tags(self, X: Any, *, tags: Any = None) -> TagReport:
         """Which tags of these documents explain nothing of them, worst first, with the evidence; which may be one tag.

@@ -112,11 +112,13 @@ class BringStates:
 
 def parameters_of(parameters: Parameters, stored: ScratchBlock) -> Parameters:
     """The parameters of a block's own words and tags."""
+    behind = parameters.behind
     return replace(
         parameters,
         psi=parameters.psi[stored.words],
         theta=parameters.theta[stored.tags],
         pi=parameters.pi[stored.tags],
+        behind=behind and replace(behind, tags=behind.tags[stored.tags], word_prior=behind.word_prior[stored.words]),
     )
 
 
