@@ -32,6 +32,8 @@ def test_labels_are_a_column(tagtopic: Command, tmp_path: Path, documents: Path)
         (("classify",), "needs documents with labels"),
         (("noise", "-k", "few"), "expected whole numbers"),
         (("noise", "--kinds", "colour"), "nothing to experiment on"),
+        (("noise", "--model", "LSA"), "noise does not compare 'LSA'"),
+        (("all", "--model", "TWDA"), "--model is for one experiment"),
     ],
 )
 def test_mistakes_are_one_line(

@@ -91,6 +91,8 @@ def experiment(
     from tagtopic.experiments.plots import require_matplotlib
 
     require_matplotlib()
+    if name is Name.ALL and models:
+        raise ValueError("--model is for one experiment: each compares others")
     columns = Columns.of(text, tags, id_column, tag_separator, skip_errors=skip_errors)
     choice = Choice(labels, options.several(kinds), min_tag_documents, documents)
     subject = _subject(corpus, columns, choice, quick=quick, jobs=jobs, quiet=quiet)
@@ -106,11 +108,16 @@ def experiment(
     for one in chosen:
         outcome = run(
             one, subject, output, plan, redo=tuple(redo or ()), minutes=minutes,
-            progress=False if quiet else None, tell=lambda sentence: remark(sentence, quiet=quiet),
+            progress=False if quiet else None, tell=lambda sentence: _tell(sentence, quiet=quiet),
         )  # fmt: skip
         for table in outcome.tables:
             print_text(table.markdown())
         remark(f"wrote {', '.join(map(str, outcome.files))}", quiet=quiet)
+
+
+def _tell(sentence: str, *, quiet: bool) -> None:
+    """A failure is an error and is said always."""
+    remark(sentence, quiet=quiet and not sentence.startswith("failed"))
 
 
 def _numbers(value: str | None) -> tuple[int, ...] | None:

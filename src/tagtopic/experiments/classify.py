@@ -109,4 +109,4 @@ def draw(rows: list[Row], figure: Any) -> None:
         legend_below(axis)
 
 
-EXPERIMENT = Experiment("classify", "Labels told from features", cells, measure, tables, draw, needs_labels=True)
+EXPERIMENT = Experiment("classify", "Labels told from features", tuple(FEATURES), cells, measure, tables, draw, True)

@@ -30,7 +30,7 @@ class Contestant:
 
 OURS = ("tagtopic.models", {"max_iter": 100}, {"max_iter": 30})
 GIBBS = ({"sweeps": 300}, {"sweeps": 60})
-LABELS = ({"sweeps": 200}, {"sweeps": 30})
+LABELS = ({"sweeps": 60, "optimise_every": 20}, {"sweeps": 30})
 
 CONTESTANTS = {
     "TWTM": Contestant(OURS[0], "TWTM", {}, *OURS[1:]),
@@ -38,13 +38,13 @@ CONTESTANTS = {
     "LDA (ours)": Contestant(OURS[0], "LDA", {}, *OURS[1:]),
     "LDA": Contestant("tagtopic.baselines", "LDA", {}, *GIBBS, foreign=True),
     "LDA with tags": Contestant("tagtopic.baselines", "LDA", {"tags_as_words": True}, *GIBBS, foreign=True),
-    "CTM": Contestant("tagtopic.baselines", "CTM", {}, {"max_iter": 50}, {"max_iter": 10}),
+    "CTM": Contestant("tagtopic.baselines", "CTM", {}, {"max_iter": 25}, {"max_iter": 10}),
     "CTM with tags": Contestant(
-        "tagtopic.baselines", "CTM", {"tags_as_words": True}, {"max_iter": 50}, {"max_iter": 10}
+        "tagtopic.baselines", "CTM", {"tags_as_words": True}, {"max_iter": 25}, {"max_iter": 10}
     ),
-    "DMR": Contestant("tagtopic.baselines", "DMR", {}, *GIBBS),
-    "ATM": Contestant("tagtopic.baselines", "AuthorTopic", {}, {"sweeps": 200}, {"sweeps": 40}, foreign=True),
-    "CorrLDA": Contestant("tagtopic.baselines", "CorrLDA", {"tol": 1e-4}, {"max_iter": 60}, {"max_iter": 20}),
+    "DMR": Contestant("tagtopic.baselines", "DMR", {}, {"sweeps": 200}, {"sweeps": 60}),
+    "ATM": Contestant("tagtopic.baselines", "AuthorTopic", {}, {"sweeps": 100}, {"sweeps": 40}, foreign=True),
+    "CorrLDA": Contestant("tagtopic.baselines", "CorrLDA", {"tol": 1e-4}, {"max_iter": 30}, {"max_iter": 20}),
     "PLDA": Contestant("tagtopic.baselines", "PLDA", {}, *LABELS, has_topics=False, foreign=True),
     "PLDA, 2 topics a tag": Contestant(
         "tagtopic.baselines", "PLDA", {"topics_per_tag": 2}, *LABELS, has_topics=False, foreign=True

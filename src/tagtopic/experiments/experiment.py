@@ -58,6 +58,8 @@ class Experiment:
     ----------
     name, title:
         On the command line, and above its tables.
+    models:
+        Names of all that it compares.
     cells:
         The settings of each cell.
     measure:
@@ -72,6 +74,7 @@ class Experiment:
 
     name: str
     title: str
+    models: Sequence[str]
     cells: Callable[[Subject, Plan], list[Settings]]
     measure: Callable[[Subject, Settings, int | None], list[Row]]
     tables: Callable[[list[Row]], list[Table]]

@@ -151,4 +151,4 @@ def draw(rows: list[Row], figure: Any) -> None:
         legend_below(axis)
 
 
-EXPERIMENT = Experiment("noise", "Noise tags added to new documents", cells, measure, tables, draw)
+EXPERIMENT = Experiment("noise", "Noise tags added to new documents", MODELS, cells, measure, tables, draw)

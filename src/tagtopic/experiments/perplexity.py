@@ -20,6 +20,7 @@ LABEL_TAGS, QUICK_LABEL_TAGS = 1020, 100
 WORDS = ("TWTM", "TWDA", "LDA", "LDA (ours)", "CTM")
 TAGS = ("TWTM", "TWDA", "DMR", "ATM", "CorrLDA", "LDA with tags", "CTM with tags", "PLDA", "Labeled LDA")
 PER_TAG = ("PLDA", "PLDA, 2 topics a tag", "TWTM", "TWDA")
+MODELS = tuple(dict.fromkeys(WORDS + TAGS + PER_TAG))
 MEASURES = {"completion": "half of each document's words given", "fitted": "the paper's: scored on the words fitted"}
 
 
@@ -113,4 +114,4 @@ def draw(rows: list[Row], figure: Any) -> None:
         legend_below(axis)
 
 
-EXPERIMENT = Experiment("perplexity", "Perplexity by number of topics", cells, measure, tables, draw)
+EXPERIMENT = Experiment("perplexity", "Perplexity by number of topics", MODELS, cells, measure, tables, draw)

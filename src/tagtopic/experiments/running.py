@@ -67,9 +67,12 @@ def run(
     experiment, plan = experiment_of(name), plan or Plan()
     if experiment.needs_labels and subject.labels is None:
         raise ValueError(f"{name} needs documents with labels: say which kind of tag they are")
+    unknown = [model for model in plan.models or () if model not in experiment.models]
+    if unknown:
+        raise ValueError(f"{name} does not compare {unknown[0]!r}; it compares {', '.join(experiment.models)}")
     cells = experiment.cells(subject, plan)
     if not cells:
-        raise ValueError(f"{name} compares none of the models that were asked for")
+        raise ValueError(f"{name} has nothing to measure with these models here")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     grid = Grid(target, subject.fingerprint)

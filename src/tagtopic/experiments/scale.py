@@ -186,4 +186,7 @@ def draw(rows: list[Row], figure: Any) -> None:
         legend_below(axis)
 
 
-EXPERIMENT = Experiment("scale", "Time and perplexity of the distributed solutions", cells, measure, tables, draw)
+MODELS = (STANDARD, THREADS, *SOLUTIONS, PLDA)
+EXPERIMENT = Experiment(
+    "scale", "Time and perplexity of the distributed solutions", MODELS, cells, measure, tables, draw
+)

@@ -115,4 +115,6 @@ def draw(rows: list[Row], figure: Any) -> None:
         legend_below(axis)
 
 
-EXPERIMENT = Experiment("tags", "Tags predicted from words", cells, measure, tables, draw)
+EXPERIMENT = Experiment(
+    "tags", "Tags predicted from words", (*TOPIC_MODELS, CENTROID, ALIKE), cells, measure, tables, draw
+)
