@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,30 +39,32 @@ PAPERS_TABLE = {
 
 
 def cells(subject: Subject, plan: Plan) -> list[Settings]:
-    """By topics, by ratio, by workers, and the paper's Table 3."""
+    """By topics, by ratio, by workers (a cell that belongs to several is measured once), and the paper's Table 3."""
     topics = plan.topics or (QUICK_TOPICS if plan.quick else TOPICS)
     ratios = QUICK_RATIOS if plan.quick else RATIOS
     workers = _workers(plan)
     most = max(workers, default=0)
     names = plan.chosen([STANDARD, THREADS, *(SOLUTIONS if workers else ())])
-    iterations = QUICK_ITERATIONS if plan.quick else ITERATIONS
-    found = [_cell("topics", name, k, 1.0, most, None, iterations) for k in topics for name in names]
-    middle = topics[len(topics) // 2]
-    found += [_cell("ratio", name, middle, r, most, None, iterations) for r in ratios for name in names]
-    found += [
-        _cell("workers", name, middle, 1.0, n, None, iterations) for n in workers for name in names if name in SOLUTIONS
-    ]
+    middle = _middle(topics)
+    found = [_cell(name, k, 1.0, most, None, plan) for k in topics for name in names]
+    found += [_cell(name, middle, r, most, None, plan) for r in ratios for name in names]
+    found += [_cell(name, middle, 1.0, n, None, plan) for n in workers for name in names if name in SOLUTIONS]
     if not plan.quick:
         pair = plan.chosen([PLDA, "Solution II" if workers else THREADS])
-        found += [_cell("table", name, TABLE_TOPICS, r, most, TABLE_TAGS, iterations) for r in ratios for name in pair]
-    return found
+        found += [_cell(name, TABLE_TOPICS, r, most, TABLE_TAGS, plan) for r in ratios for name in pair]
+    return [settings for i, settings in enumerate(found) if settings not in found[:i]]
 
 
-def _cell(part: str, name: str, topics: int, ratio: float, workers: int, tags: int | None, n: int) -> Settings:
+def _cell(name: str, topics: int, ratio: float, workers: int, tags: int | None, plan: Plan) -> Settings:
     return {
-        "experiment": "scale", "part": part, "model": name, "topics": topics, "ratio": ratio,
-        "workers": workers if name in SOLUTIONS else 0, "tags": tags, "iterations": n,
+        "experiment": "scale", "model": name, "topics": topics, "ratio": ratio,
+        "workers": workers if name in SOLUTIONS else 0, "tags": tags,
+        "iterations": QUICK_ITERATIONS if plan.quick else ITERATIONS,
     }  # fmt: skip
+
+
+def _middle(topics: Sequence[int]) -> int:
+    return sorted(topics)[len(topics) // 2]
 
 
 def _workers(plan: Plan) -> tuple[int, ...]:
@@ -134,23 +136,34 @@ def _seconds_of_plda(train: Subject) -> float:
 PARTS = {"topics": "number of topics", "ratio": "share of the documents", "workers": "number of workers"}
 
 
+def _parts(rows: list[Row]) -> dict[str, list[Row]]:
+    """The rows of each part; one with a single number of topics, ratio or workers is no curve, but for the first."""
+    usual = where(rows, tags=None)
+    if not usual:
+        return {}
+    most = max(different(usual, "workers"))
+    middle = where(usual, topics=_middle(different(usual, "topics")))
+    by_workers = [row for row in where(middle, ratio=1.0) if row["model"] in SOLUTIONS]
+    parts = {
+        "topics": [row for row in where(usual, ratio=1.0) if row["workers"] in (0, most)],
+        "ratio": [row for row in middle if row["workers"] in (0, most)],
+        "workers": by_workers,
+    }
+    return {part: own for part, own in parts.items() if part == "topics" or len(different(own, part)) > 1}
+
+
 def tables(rows: list[Row]) -> list[Table]:
     """Seconds and perplexity by topics, seconds by ratio and by workers, and the paper's Table 3."""
     found = []
-    for part, meaning in PARTS.items():
-        own = where(rows, part=part)
-        if own:
-            k = "" if part == "topics" else f", K = {own[0]['topics']}"
-            found.append(pivot(own, title=f"Seconds an iteration by {meaning}{k}", line="model", column=part,
-                               value="seconds", digits=3))  # fmt: skip
-    own = where(rows, part="topics")
-    if own:
-        found.append(pivot(own, title="Perplexity by number of topics", line="model", column="topics",
-                           value="perplexity"))  # fmt: skip
-    own = where(rows, part="table")
-    if own:
-        found.append(_beside_the_paper(own))
-    return found
+    for part, own in _parts(rows).items():
+        k = "" if part == "topics" else f", K = {own[0]['topics']}"
+        title = f"Seconds an iteration by {PARTS[part]}{k}"
+        found.append(pivot(own, title=title, line="model", column=part, value="seconds", digits=3))
+        if part == "topics":
+            title = "Perplexity by number of topics"
+            found.append(pivot(own, title=title, line="model", column="topics", value="perplexity"))
+    own = [row for row in rows if row["tags"] is not None]
+    return [*found, _beside_the_paper(own)] if own else found
 
 
 def _beside_the_paper(rows: list[Row]) -> Table:
@@ -167,12 +180,13 @@ def _beside_the_paper(rows: list[Row]) -> Table:
 def draw(rows: list[Row], figure: Any) -> None:
     """Seconds by topics, perplexity by topics, seconds by ratio and by workers."""
     wanted = [("topics", "seconds"), ("topics", "perplexity"), ("ratio", "seconds"), ("workers", "seconds")]
-    wanted = [(part, value) for part, value in wanted if where(rows, part=part)]
+    parts = _parts(rows)
+    wanted = [(part, value) for part, value in wanted if part in parts]
     titles = [f"{'seconds an iteration' if v == 'seconds' else v} by {PARTS[part]}" for part, v in wanted]
     inks = ["#111111", "#7f7f7f", "#1f77b4", "#c1272d", "#2ca02c", "#e07a1f"]
     colours = dict(zip([STANDARD, THREADS, *SOLUTIONS], inks, strict=True))
     for axis, (part, value) in zip(panels(figure, titles), wanted, strict=True):
-        own = where(rows, part=part)
+        own = parts[part]
         for i, name in enumerate(different(own, "model")):
             mine = where(own, model=name)
             at = sorted(different(mine, part))
