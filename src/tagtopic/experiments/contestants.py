@@ -38,9 +38,9 @@ CONTESTANTS = {
     "LDA (ours)": Contestant(OURS[0], "LDA", {}, *OURS[1:]),
     "LDA": Contestant("tagtopic.baselines", "LDA", {}, *GIBBS, foreign=True),
     "LDA with tags": Contestant("tagtopic.baselines", "LDA", {"tags_as_words": True}, *GIBBS, foreign=True),
-    "CTM": Contestant("tagtopic.baselines", "CTM", {}, {"max_iter": 25}, {"max_iter": 10}),
+    "CTM": Contestant("tagtopic.baselines", "CTM", {}, {"max_iter": 50}, {"max_iter": 10}),
     "CTM with tags": Contestant(
-        "tagtopic.baselines", "CTM", {"tags_as_words": True}, {"max_iter": 25}, {"max_iter": 10}
+        "tagtopic.baselines", "CTM", {"tags_as_words": True}, {"max_iter": 50}, {"max_iter": 10}
     ),
     "DMR": Contestant("tagtopic.baselines", "DMR", {}, {"sweeps": 200}, {"sweeps": 60}),
     "ATM": Contestant("tagtopic.baselines", "AuthorTopic", {}, {"sweeps": 100}, {"sweeps": 40}, foreign=True),

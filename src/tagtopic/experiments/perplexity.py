@@ -27,18 +27,29 @@ MEASURES = {"completion": "half of each document's words given", "fitted": "the 
 def cells(subject: Subject, plan: Plan) -> list[Settings]:
     """Models by topics by folds; TWTM and TWDA of (a) and (b) are the same cells."""
     topics = plan.topics or (QUICK_TOPICS if plan.quick else TOPICS)
-    found = []
-    for fold in plan.fold_numbers(FOLDS):
-        for name in plan.chosen(list(dict.fromkeys(WORDS + TAGS))):
-            for k in topics if CONTESTANTS[name].has_topics else (None,):
-                found.append(_cell(name, k, None, fold, plan))
-        n_tags = min(QUICK_LABEL_TAGS if plan.quick else LABEL_TAGS, subject.corpus.n_tags)
-        for name in plan.chosen(PER_TAG):
-            totals = [n_tags + 1, 2 * n_tags + 1]
-            if not CONTESTANTS[name].has_topics:
-                totals = totals[1:] if "2" in name else totals[:1]
-            found += [_cell(name, k, n_tags, fold, plan) for k in totals]
-    return found
+    n_tags = min(QUICK_LABEL_TAGS if plan.quick else LABEL_TAGS, subject.corpus.n_tags)
+    folds = plan.fold_numbers(FOLDS)
+    found = [
+        _cell(name, k, None, fold, plan)
+        for fold in folds
+        for name in plan.chosen(list(dict.fromkeys(WORDS + TAGS)))
+        for k in (topics if CONTESTANTS[name].has_topics else (None,))
+    ]
+    # the last ones are by far the longest
+    return found + [
+        _cell(name, k, n_tags, fold, plan)
+        for fold in folds
+        for name in plan.chosen(PER_TAG)
+        for k in _totals(name, n_tags)
+    ]
+
+
+def _totals(name: str, n_tags: int) -> list[int]:
+    """How many topics a model of part (c) has in all: PLDA one or two a tag and one more, the others both numbers."""
+    totals = [n_tags + 1, 2 * n_tags + 1]
+    if CONTESTANTS[name].has_topics:
+        return totals
+    return [totals[CONTESTANTS[name].always.get("topics_per_tag", 1) - 1]]
 
 
 def _cell(name: str, topics: int | None, tags: int | None, fold: int, plan: Plan) -> Settings:
