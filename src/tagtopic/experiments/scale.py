@@ -113,10 +113,13 @@ def _engine(settings: Settings) -> Iterator[Any]:
         yield None
         return
     from tagtopic.engines import SparkEngine
-    from tagtopic.testing import SparkCluster
+    from tagtopic.testing import QUICK_START, SparkCluster
 
     with SparkCluster(workers=settings["workers"]) as cluster:
-        config = {"spark.log.level": "ERROR", "spark.ui.enabled": "false"}
+        config = {
+            "spark.log.level": "ERROR", "spark.ui.enabled": "false",
+            "spark.driver.extraJavaOptions": QUICK_START, "spark.executor.extraJavaOptions": QUICK_START,
+        }  # fmt: skip
         update = SOLUTIONS[settings["model"]]
         with SparkEngine(master=cluster.master, weight_update=update, config=config) as engine:
             yield engine
