@@ -70,6 +70,8 @@ class Experiment:
         The plot, on an empty matplotlib figure.
     needs_labels:
         Whether documents need labels.
+    close:
+        Ends what cells have left running for the next.
     """
 
     name: str
@@ -80,3 +82,4 @@ class Experiment:
     tables: Callable[[list[Row]], list[Table]]
     draw: Callable[[list[Row], Any], None]
     needs_labels: bool = False
+    close: Callable[[], None] = lambda: None

@@ -78,13 +78,16 @@ def run(
     grid = Grid(target, subject.fingerprint)
     if redo:
         tell(f"{name}: {grid.forget(cells, redo)} cells are measured again")
-    done = grid.run(
-        cells,
-        lambda settings: experiment.measure(subject, settings, plan.jobs),
-        minutes=minutes,
-        progress=progress,
-        tell=tell,
-    )
+    try:
+        done = grid.run(
+            cells,
+            lambda settings: experiment.measure(subject, settings, plan.jobs),
+            minutes=minutes,
+            progress=progress,
+            tell=tell,
+        )
+    finally:
+        experiment.close()
     return _write(experiment, subject, done, len(cells) - len(done), target)
 
 
