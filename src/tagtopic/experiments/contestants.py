@@ -29,7 +29,7 @@ class Contestant:
 
 
 OURS = ("tagtopic.models", {"max_iter": 100}, {"max_iter": 30})
-GIBBS = ({"sweeps": 300}, {"sweeps": 60})
+GIBBS = ({"sweeps": 300}, {"sweeps": 50})
 LABELS = ({"sweeps": 60, "optimise_every": 20}, {"sweeps": 30})
 
 CONTESTANTS = {
@@ -42,7 +42,7 @@ CONTESTANTS = {
     "CTM with tags": Contestant(
         "tagtopic.baselines", "CTM", {"tags_as_words": True}, {"max_iter": 50}, {"max_iter": 10}
     ),
-    "DMR": Contestant("tagtopic.baselines", "DMR", {"sigma": 0.5}, {"sweeps": 200}, {"sweeps": 60}),
+    "DMR": Contestant("tagtopic.baselines", "DMR", {"sigma": 0.5}, {"sweeps": 200}, {"sweeps": 50}),
     "ATM": Contestant("tagtopic.baselines", "AuthorTopic", {}, {"sweeps": 100}, {"sweeps": 40}, foreign=True),
     "CorrLDA": Contestant("tagtopic.baselines", "CorrLDA", {"tol": 1e-4}, {"max_iter": 30}, {"max_iter": 20}),
     "PLDA": Contestant("tagtopic.baselines", "PLDA", {}, *LABELS, has_topics=False, foreign=True),

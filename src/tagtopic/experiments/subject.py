@@ -12,7 +12,7 @@ from tagtopic.corpus import Corpus
 from tagtopic.corpus.rules import TagRules
 
 EMBEDDED, PLANTED = "embedded", "planted"
-QUICK_DOCUMENTS = 3000
+QUICK_DOCUMENTS = 2000
 LABEL_SHARE = 0.25
 """A planted document is labelled with the topics that have this share of it."""
 
