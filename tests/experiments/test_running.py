@@ -131,3 +131,15 @@ def test_what_cannot_be_asked_for_is_said(subject: Subject, tmp_path: Path) -> N
         run("classify", Subject(subject.corpus, None), tmp_path)
     with pytest.raises(ValueError, match="noise does not compare 'nobody'; it compares TWDA, TWTM, ATM, DMR"):
         run("noise", subject, tmp_path, Plan(models=("nobody",)))
+
+
+def test_without_matplotlib_it_is_said_before_anything_is_measured(
+    subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tagtopic import optional
+
+    there = optional.find_spec
+    monkeypatch.setattr(optional, "find_spec", lambda name: None if name == "matplotlib" else there(name))
+    with pytest.raises(optional.MissingExtraError, match=r"pip install 'tagtopic\[experiments\]'"):
+        run("noise", subject, tmp_path)
+    assert not list(tmp_path.iterdir())
