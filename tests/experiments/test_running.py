@@ -136,10 +136,11 @@ def test_what_cannot_be_asked_for_is_said(subject: Subject, tmp_path: Path) -> N
 def test_without_matplotlib_it_is_said_before_anything_is_measured(
     subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from importlib.util import find_spec
+
     from tagtopic import optional
 
-    there = optional.find_spec
-    monkeypatch.setattr(optional, "find_spec", lambda name: None if name == "matplotlib" else there(name))
+    monkeypatch.setattr(optional, "find_spec", lambda name: None if name == "matplotlib" else find_spec(name))
     with pytest.raises(optional.MissingExtraError, match=r"pip install 'tagtopic\[experiments\]'"):
         run("noise", subject, tmp_path)
     assert not list(tmp_path.iterdir())
