@@ -44,7 +44,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[test,lint,spark,baselines]'
+	$(PIP) -e '.[test,lint,spark,experiments]'
 	touch $@ $(VENV)/.installed
 
 clean:

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic import Corpus
+from tagtopic.evaluation.ranking import rank_lists
 from tagtopic.models.prediction import TagPredictor
 from tagtopic.models.prediction.memory import kinds_of
 
@@ -70,12 +71,8 @@ def _relative(*scores: Any) -> Any:
 
 def recall_and_rank(ranked: list[Any], truth: list[set[Any]]) -> tuple[float, float]:
     """Recall among the first ten, and the mean reciprocal rank of the first right tag."""
-    recall = [len(own.intersection(tags[:10])) / len(own) for tags, own in zip(ranked, truth, strict=True)]
-    reciprocal = [
-        next((1 / place for place, tag in enumerate(tags, 1) if tag in own), 0.0)
-        for tags, own in zip(ranked, truth, strict=True)
-    ]
-    return float(np.mean(recall)), float(np.mean(reciprocal))
+    found = rank_lists(ranked, truth)
+    return found.recall(10), found.reciprocal()
 
 
 def calibration(predictions: list[Any], truth: list[set[Any]]) -> tuple[float, list[tuple[float, float, int]]]:

@@ -19,11 +19,11 @@ Halves = tuple[Corpus, Corpus]
 
 MAKERS: dict[str, Callable[..., TopicBaseline]] = {
     "LDA": lambda **more: LDA(5, sweeps=200, **more),
-    "CTM": lambda **more: CTM(5, sweeps=150, prior_samples=5, **more),
+    "CTM": lambda **more: CTM(5, max_iter=40, **more),
     "DMR": lambda **more: DMR(5, sweeps=200, optimise_every=20, burn_in=20, **more),
     "LabeledLDA": lambda **more: LabeledLDA(sweeps=200, **more),
     "PLDA": lambda **more: PLDA(sweeps=200, **more),
-    "AuthorTopic": lambda **more: AuthorTopic(5, passes=10, starts=4, **more),
+    "AuthorTopic": lambda **more: AuthorTopic(5, sweeps=100, tag_topic_prior=0.5, **more),
     "CorrLDA": lambda **more: CorrLDA(5, **more),
 }
 
@@ -198,7 +198,7 @@ def test_ctm_finds_which_topics_go_together() -> None:
     mixes = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     topics = rng.dirichlet(np.full(150, 0.05), 4)
     corpus = Corpus.from_counts(np.array([rng.multinomial(80, mix @ topics) for mix in mixes]))
-    model = CTM(4, sweeps=200, prior_samples=5, random_state=0).fit(corpus)
+    model = CTM(4, max_iter=60, random_state=0).fit(corpus)
     order = matching(model.components_, topics)
     found = model.topic_covariance_[np.ix_(order, order)]
     scale = np.sqrt(np.diag(found))
@@ -213,7 +213,8 @@ def test_ctm_finds_which_topics_go_together() -> None:
 @pytest.mark.parametrize("maker", [LDA, CTM])
 def test_tags_can_be_taken_as_words(maker: Any, halves: Halves) -> None:
     train, new = halves
-    model = maker(5, sweeps=50, tags_as_words=True, random_state=0).fit(train)
+    length = {"sweeps": 50} if maker is LDA else {"max_iter": 15}
+    model = maker(5, tags_as_words=True, random_state=0, **length).fit(train)
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-4)
     assert model.column_topics_.shape == (train.n_words + train.n_tags, 5)
     bare = Corpus.from_counts(new.counts, [()] * len(new), words=new.words, tag_names=new.tag_names)
@@ -236,6 +237,11 @@ def test_models_of_tags_refuse_a_corpus_without(maker: Any, halves: Halves) -> N
     bare = Corpus.from_counts(halves[0].counts)
     with pytest.raises(ValueError, match="tag"):
         maker().fit(bare)
+
+
+def test_gensim_learns_authors_too(halves: Halves, planted: PlantedCorpus) -> None:
+    model = AuthorTopic(5, method="gensim", passes=10, starts=4, random_state=0).fit(halves[0])
+    assert likeness(model.components_, planted.topic_words) > 0.85
 
 
 def test_plda_has_topics_for_each_tag_and_for_everybody(halves: Halves) -> None:

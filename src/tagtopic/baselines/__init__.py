@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tagtopic.baselines.author_topic import AuthorTopic
     from tagtopic.baselines.base import Baseline, BaselineError, TopicBaseline
+    from tagtopic.baselines.centroid import TfidfCentroid
     from tagtopic.baselines.corr_lda import CorrLDA
     from tagtopic.baselines.ctm import CTM
     from tagtopic.baselines.dmr import DMR
@@ -31,6 +32,7 @@ _HOMES = {
     "LDA": "lda",
     "LabeledLDA": "labeled",
     "PLDA": "labeled",
+    "TfidfCentroid": "centroid",
     "TfidfSVM": "svm",
     "TopicBaseline": "base",
 }
@@ -45,6 +47,7 @@ __all__ = [
     "BaselineError",
     "CorrLDA",
     "LabeledLDA",
+    "TfidfCentroid",
     "TfidfSVM",
     "TopicBaseline",
 ]

@@ -30,8 +30,8 @@ BaselineError = ForeignLibraryError
 DOCUMENTS_AT_ONCE = 1024
 
 WHOLE_NUMBERS = {
-    "n_topics", "sweeps", "passes", "iterations", "starts", "optimise_every", "burn_in", "prior_samples",
-    "topics_per_tag", "latent_topics",
+    "n_topics", "sweeps", "passes", "iterations", "starts", "optimise_every", "burn_in",
+    "topics_per_tag", "latent_topics", "max_iter",
 }  # fmt: skip
 
 
@@ -141,8 +141,7 @@ class ForeignBaseline(TopicBaseline):
         name = type(self).__name__
         require(self._library, extra="baselines", purpose=name)
         settings = self._checked_settings()
-        if counts.data.dtype.kind == "f":
-            raise ValueError(f"{name} counts whole words, and the counts of this corpus are fractions")
+        require_whole_counts(counts, name)
         arrays = {
             "word_starts": counts.indptr,
             "words": counts.indices,
@@ -158,15 +157,27 @@ class ForeignBaseline(TopicBaseline):
 
     def _checked_settings(self) -> dict[str, Any]:
         """The parameters as JSON takes them, or an error for one that cannot be."""
+        check_whole_numbers(self)
         settings = self.get_params(deep=False)
         del settings["random_state"], settings["timeout"]
-        for name, value in settings.items():
-            least = 0 if name == "burn_in" else 1
-            if name in WHOLE_NUMBERS:
-                if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                    raise ValueError(f"{name}={value!r}: expected a whole number from {least}")
-                settings[name] = int(value)
+        settings |= {name: int(value) for name, value in settings.items() if name in WHOLE_NUMBERS}
         return {**settings, "n_jobs": count_of_threads(self.n_jobs)}
+
+
+def check_whole_numbers(model: BaseEstimator) -> None:
+    """Raise for a setting that should be a whole number and is not."""
+    for name, value in model.get_params(deep=False).items():
+        least = 0 if name == "burn_in" else 1
+        if name in WHOLE_NUMBERS and (
+            isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least
+        ):
+            raise ValueError(f"{name}={value!r}: expected a whole number from {least}")
+
+
+def require_whole_counts(counts: Any, name: str) -> None:
+    """Raise if words are counted in fractions."""
+    if counts.data.dtype.kind == "f":
+        raise ValueError(f"{name} counts whole words, and the counts of this corpus are fractions")
 
 
 def normalised_rows(matrix: Floats) -> Floats:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
+from tagtopic.baselines.base import ForeignBaseline
 from tagtopic.baselines.fold_in import fold_in
 from tagtopic.baselines.untagged import UntaggedTopics
 from tagtopic.inference.arrays import Float64s, Floats
 
 
-class LDA(UntaggedTopics):
+class LDA(UntaggedTopics, ForeignBaseline):
     """LDA (Blei, Ng and Jordan 2003) by tomotopy: Gibbs sampling, with the document-topic prior learnt.
 
     Parameters
@@ -63,7 +67,8 @@ class LDA(UntaggedTopics):
         self.timeout = timeout
         self.random_state = random_state
 
-    def _learn_topics(self, counts: Any, no_tags: Any) -> Floats:
+    def _learn_topics(self, counts: Any) -> Floats:
+        no_tags = sp.csr_array((counts.shape[0], 0), dtype=np.int8)
         found = self._fit_elsewhere(counts, no_tags)
         self.topic_prior_ = found["topic_prior"]
         return found["topic_words"]

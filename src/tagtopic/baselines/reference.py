@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import digamma, gammaln, logsumexp
 
@@ -70,3 +72,25 @@ def _negative_entropy(rows: Float64s) -> float:
 
 def _softmax(logarithms: Float64s) -> Float64s:
     return np.asarray(np.exp(logarithms - logsumexp(logarithms, axis=1, keepdims=True)))
+
+
+def dmr_evidence(logs: Float64s, counts: Any) -> float:
+    """``dmr_effects.evidence``: Dirichlet-multinomial, with alpha = exp(logs)."""
+    alpha = np.exp(logs)
+    whole = gammaln(alpha.sum(axis=1)) - gammaln((alpha + counts).sum(axis=1))
+    return float((whole + (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=1)).sum())
+
+
+def ctm_bound(
+    psi: Float64s, counts: Float64s, mean: Float64s, precision: Float64s, means: Float64s, variances: Float64s
+) -> float:
+    """``ctm_e_step.infer_document``'s bound, term by term: E[log p] - E[log q] with phi and zeta at their best."""
+    phi = _softmax(np.log(psi) + means)
+    log_zeta = float(logsumexp(means + variances / 2))
+    words = counts @ (phi * np.log(psi)).sum(axis=1)
+    topics = counts @ (phi @ means) - counts.sum() * log_zeta - counts @ _negative_entropies(phi)
+    away = means - mean
+    prior = 0.5 * np.linalg.slogdet(precision)[1] - 0.5 * len(mean) * np.log(2 * np.pi)
+    prior -= 0.5 * (away @ precision @ away + np.diag(precision) @ variances)
+    entropy = 0.5 * np.log(2 * np.pi * np.e * variances).sum()
+    return float(words + topics + prior + entropy)

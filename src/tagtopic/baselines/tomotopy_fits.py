@@ -30,38 +30,6 @@ def fit_lda(arrays: Arrays, settings: Settings) -> Arrays:
     return {"topic_words": _topic_words(model, arrays), "topic_prior": np.asarray(model.alpha, np.float64)}
 
 
-def fit_ctm(arrays: Arrays, settings: Settings) -> Arrays:
-    """CTM: adds ``mean`` (topics) and ``covariance`` (topics, topics) of the logistic normal prior."""
-    import tomotopy
-
-    model = tomotopy.CTModel(k=settings["n_topics"], smoothing_alpha=settings["smoothing"], **_common(settings))
-    model.num_beta_samples = settings["prior_samples"]
-    for words, _ in _documents(arrays):
-        model.add_doc(words)
-    _train(model, settings)
-    return {
-        "topic_words": _topic_words(model, arrays),
-        "mean": np.asarray(model.prior_mean, np.float64),
-        "covariance": np.asarray(model.prior_cov, np.float64),
-    }
-
-
-def fit_dmr(arrays: Arrays, settings: Settings) -> Arrays:
-    """DMR: adds ``intercept`` (topics) and ``effects`` (tags, topics), zero for a tag never seen."""
-    import tomotopy
-
-    model = tomotopy.DMRModel(
-        k=settings["n_topics"], alpha=settings["document_topic_prior"], sigma=settings["sigma"], **_common(settings)
-    )
-    for words, tags in _documents(arrays):
-        model.add_doc(words, multi_metadata=tags)
-    _train(model, settings)
-    coefficients = np.asarray(model.lambda_, np.float64)[:, 0, :]
-    effects = np.zeros((settings["n_tags"], settings["n_topics"]))
-    effects[np.array(list(model.multi_metadata_dict), np.int64)] = coefficients[:, 1:].T
-    return {"topic_words": _topic_words(model, arrays), "intercept": coefficients[:, 0], "effects": effects}
-
-
 def fit_labeled_lda(arrays: Arrays, settings: Settings) -> Arrays:
     """Labeled LDA: adds ``topic_prior`` and ``topic_tags`` (topics), the tag of each topic."""
     import tomotopy

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic.baselines.base import ForeignBaseline, normalised_rows
+from tagtopic.baselines.base import TopicBaseline, normalised_rows
 from tagtopic.corpus import Corpus
 from tagtopic.inference.arrays import Float64s, Floats
 
 
-class UntaggedTopics(ForeignBaseline):
+class UntaggedTopics(TopicBaseline):
     """The common part of LDA and CTM.
 
     With ``tags_as_words`` topics have probabilities of words and tags, a new document's tags help to find its mix, and
@@ -33,7 +33,7 @@ class UntaggedTopics(ForeignBaseline):
         return self.tags_as_words
 
     @abstractmethod
-    def _learn_topics(self, counts: Any, no_tags: Any) -> Floats:
+    def _learn_topics(self, counts: Any) -> Floats:
         """Topics (columns of ``counts``, topics)."""
 
     @abstractmethod
@@ -41,12 +41,16 @@ class UntaggedTopics(ForeignBaseline):
         """Mixes of documents under ``column_topics_``."""
 
     def _learn(self, corpus: Corpus) -> None:
-        no_tags = sp.csr_array((len(corpus), 0), dtype=np.int8)
-        self.column_topics_ = self._learn_topics(self._columns(corpus), no_tags)
+        self.column_topics_ = self._learn_topics(self._columns(corpus))
         word_part = self.column_topics_[: corpus.n_words]
         self.word_share_ = word_part.sum(axis=0, dtype=np.float64)
         self.components_ = np.ascontiguousarray(word_part / self.word_share_, np.float32).T
-        self.tag_topics_ = normalised_rows(corpus.tags.astype(np.float64).T @ self._mix(corpus))
+        mixes = self._of_words(self._training_mixes(corpus))
+        self.tag_topics_ = normalised_rows(corpus.tags.astype(np.float64).T @ mixes)
+
+    def _training_mixes(self, corpus: Corpus) -> Float64s:
+        """Mixes of the documents of the fit; a model that has them already need not infer them again."""
+        return self._fold_in(self._columns(corpus))
 
     def _columns(self, corpus: Corpus) -> Any:
         if not self.tags_as_words:
@@ -54,7 +58,10 @@ class UntaggedTopics(ForeignBaseline):
         return sp.csr_array(sp.hstack([corpus.counts, corpus.tags.astype(corpus.counts.dtype)], format="csr"))
 
     def _mix(self, corpus: Corpus) -> Float64s:
-        return np.asarray(normalised_rows(self._fold_in(self._columns(corpus)) * self.word_share_))
+        return self._of_words(self._fold_in(self._columns(corpus)))
+
+    def _of_words(self, mixes: Float64s) -> Float64s:
+        return np.asarray(normalised_rows(mixes * self.word_share_))
 
     def _score_tags(self, corpus: Corpus) -> Float64s:
         if not self.tags_as_words:

@@ -1,0 +1,59 @@
+"""Tags that do not belong: random ones are added to documents, to see what they do to a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagtopic.corpus import Corpus
+from tagtopic.corpus.matrices import csr
+
+DRAWS = 32
+
+
+def with_noise_tags(
+    corpus: Corpus, share: float, *, random_state: int = 0, known: Any = None
+) -> tuple[Corpus, NDArray[np.bool_]]:
+    """The corpus with random tags added, and for each entry of its ``tags.data`` whether it is one of those.
+
+    A document with l tags gets ``share`` times l more, drawn evenly from the tags that it does not have (of the columns
+    ``known``, if given). A part of a tag is one tag with that probability. With one seed, the tags that a small share
+    adds are among those of a larger one, so that a curve over the share does not jump.
+    """
+    if not share >= 0:
+        raise ValueError(f"share={share!r}: expected a number from 0")
+    choice = np.arange(corpus.n_tags) if known is None else np.asarray(known)
+    starts, own = corpus.tags.indptr, corpus.tags.indices
+    rows, flags = [], []
+    for document in range(len(corpus)):
+        mine = own[starts[document] : starts[document + 1]]
+        rng = np.random.default_rng([random_state, document])
+        wanted = int(share * len(mine) + rng.random())
+        added = _draw_others(rng, choice, mine, wanted)
+        tags = np.concatenate([mine, added])
+        order = np.argsort(tags, kind="stable")
+        rows.append(tags[order])
+        flags.append(order >= len(mine))
+    return _with_tags(corpus, rows), np.concatenate(flags) if flags else np.zeros(0, np.bool_)
+
+
+def _draw_others(rng: np.random.Generator, choice: Any, mine: Any, wanted: int) -> Any:
+    """The first ``wanted`` different tags of a stream of draws that are not the document's own."""
+    limit = min(wanted, len(np.setdiff1d(choice, mine)))
+    found: dict[int, None] = {}
+    while len(found) < limit:
+        drawn = rng.choice(choice, DRAWS)
+        found |= dict.fromkeys(drawn[~np.isin(drawn, mine)].tolist())
+    return np.array(list(found)[:limit], dtype=mine.dtype)
+
+
+def _with_tags(corpus: Corpus, rows: list[Any]) -> Corpus:
+    starts = np.append(0, np.cumsum([len(row) for row in rows]))
+    columns = np.concatenate([*rows, np.zeros(0, corpus.tags.indices.dtype)])
+    tags = csr(starts, columns, np.ones(len(columns), corpus.tags.data.dtype), corpus.n_tags)
+    return Corpus(
+        counts=corpus.counts, tags=tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids,
+        rules=corpus.rules,
+    )  # fmt: skip

@@ -1,0 +1,95 @@
+"""The models that are compared, under the paper's names, and how long each may learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tagtopic.corpus import Corpus
+from tagtopic.inference.arrays import Float64s
+
+SEED = 0
+DOCUMENTS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """Where a model lives, and its arguments: always, in full, and when it has to be quick."""
+
+    module: str
+    kind: str
+    always: dict[str, Any]
+    full: dict[str, Any]
+    quick: dict[str, Any]
+    has_topics: bool = True
+    foreign: bool = False
+
+
+OURS = ("tagtopic.models", {"max_iter": 100}, {"max_iter": 30})
+GIBBS = ({"sweeps": 300}, {"sweeps": 50})
+LABELS = ({"sweeps": 60, "optimise_every": 20}, {"sweeps": 30})
+
+CONTESTANTS = {
+    "TWTM": Contestant(OURS[0], "TWTM", {}, *OURS[1:]),
+    "TWDA": Contestant(OURS[0], "TWDA", {}, *OURS[1:]),
+    "LDA (ours)": Contestant(OURS[0], "LDA", {}, *OURS[1:]),
+    "LDA": Contestant("tagtopic.baselines", "LDA", {}, *GIBBS, foreign=True),
+    "LDA with tags": Contestant("tagtopic.baselines", "LDA", {"tags_as_words": True}, *GIBBS, foreign=True),
+    "CTM": Contestant("tagtopic.baselines", "CTM", {}, {"max_iter": 50}, {"max_iter": 10}),
+    "CTM with tags": Contestant(
+        "tagtopic.baselines", "CTM", {"tags_as_words": True}, {"max_iter": 50}, {"max_iter": 10}
+    ),
+    "DMR": Contestant("tagtopic.baselines", "DMR", {"sigma": 0.5}, {"sweeps": 200}, {"sweeps": 50}),
+    "ATM": Contestant("tagtopic.baselines", "AuthorTopic", {}, {"sweeps": 100}, {"sweeps": 40}, foreign=True),
+    "CorrLDA": Contestant("tagtopic.baselines", "CorrLDA", {"tol": 1e-4}, {"max_iter": 30}, {"max_iter": 20}),
+    "PLDA": Contestant("tagtopic.baselines", "PLDA", {}, *LABELS, has_topics=False, foreign=True),
+    "PLDA, 2 topics a tag": Contestant(
+        "tagtopic.baselines", "PLDA", {"topics_per_tag": 2}, *LABELS, has_topics=False, foreign=True
+    ),
+    "Labeled LDA": Contestant("tagtopic.baselines", "LabeledLDA", {}, *LABELS, has_topics=False, foreign=True),
+}
+
+PATIENCE = 3600.0
+"""Seconds that another library's fit may take."""
+
+
+def arguments_of(name: str, topics: int | None, *, quick: bool) -> dict[str, Any]:
+    """What a cell writes down of its model: all that its result depends on."""
+    chosen = CONTESTANTS[name]
+    arguments = chosen.always | (chosen.quick if quick else chosen.full)
+    if chosen.has_topics:
+        arguments = {"n_topics": topics} | arguments
+    return arguments
+
+
+def make(name: str, arguments: dict[str, Any], jobs: int | None) -> Any:
+    """The model, not fitted."""
+    from importlib import import_module
+
+    chosen = CONTESTANTS[name]
+    extra: dict[str, Any] = {"random_state": SEED}
+    if chosen.foreign:
+        extra["timeout"] = PATIENCE  # one thread each: tomotopy is the same from run to run only then
+    else:
+        extra["n_jobs"] = jobs
+    if chosen.module == "tagtopic.models":
+        extra["progress"] = False
+    return getattr(import_module(chosen.module), chosen.kind)(**arguments, **extra)
+
+
+def topic_scores(model: Any, corpus: Corpus) -> Iterator[tuple[slice, Float64s]]:
+    """How likely each tag makes each document's words, run by run; our models by the paper's p(d | tag)."""
+    if hasattr(model, "tag_score_batches"):
+        yield from model.tag_score_batches(corpus, DOCUMENTS_AT_ONCE)
+        return
+    from tagtopic.baselines.tag_likelihood import log_likelihood_of_tags
+
+    known = model.aligned(corpus)
+    for first in range(0, len(known), DOCUMENTS_AT_ONCE):
+        run = slice(first, min(first + DOCUMENTS_AT_ONCE, len(known)))
+        scores = log_likelihood_of_tags(known[run].counts, model.tag_topics_, np.asarray(model.components_).T)
+        scores[:, np.asarray(model.tag_frequencies_) == 0] = -np.inf
+        yield run, scores

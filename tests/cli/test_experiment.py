@@ -1,0 +1,59 @@
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Command
+
+
+def test_an_experiment_from_the_command_line(tagtopic: Command, tmp_path: Path, documents: Path) -> None:
+    out = tmp_path / "results"
+    asked = ("experiment", "noise", "--corpus", documents, "--text", "body", "--tags", "author,year", "--output", out)
+    first = tagtopic(*asked, "--quick", "-k", "3", "-m", "TWDA", "-j", "1")
+    assert first.code == 0, first.err
+    assert "perplexity with noise tags added" in first.out
+    assert {file.name for file in out.iterdir()} == {"cells", "noise.parquet", "noise.md", "noise.svg", "noise.png"}
+    again = tagtopic(*asked, "--quick", "-k", "3", "-m", "TWDA", "-j", "1", "--redo", "TWDA", "--quiet")
+    assert again.out == first.out
+    assert again.err == ""
+
+
+def test_labels_are_a_column(tagtopic: Command, tmp_path: Path, documents: Path) -> None:
+    outcome = tagtopic(
+        "experiment", "classify", "--corpus", documents, "--text", "body", "--tags", "author,year",
+        "--labels", "author", "--output", tmp_path, "--quick", "-k", "3", "-m", "tf-idf", "-j", "1",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    assert "| tf-idf | 1.000 |" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("classify",), "needs documents with labels"),
+        (("noise", "-k", "few"), "expected whole numbers"),
+        (("noise", "--kinds", "colour"), "nothing to experiment on"),
+        (("noise", "--model", "LSA"), "noise does not compare 'LSA'"),
+        (("all", "--model", "TWDA"), "--model is for one experiment"),
+    ],
+)
+def test_mistakes_are_one_line(
+    options: tuple[str, ...], said: str, tagtopic: Command, tmp_path: Path, documents: Path
+) -> None:
+    source = ("--corpus", documents, "--text", "body", "--tags", "author", "--output", tmp_path)
+    outcome = tagtopic("experiment", *options, *source)
+    assert outcome.code == 1
+    assert said in outcome.err
+    assert len(outcome.err.strip().splitlines()) <= 3
+
+
+def test_authors_format_is_taken_as_it_is(tagtopic: Command, tmp_path: Path) -> None:
+    """Its words were chosen already: none is left out for being rare or common."""
+    (tmp_path / "d.twtm").write_text("1 0 @ 2 0:1 1:2\n" * 30 + "1 1 @ 2 0:1 2:3\n" * 30)
+    (tmp_path / "words.txt").write_text("the\nsea\nroad\n")
+    (tmp_path / "tags.txt").write_text("ship\ncar\n")
+    asked = ("--quick", "-k", "2", "-m", "predict_tags", "-j", "1", "--output", tmp_path / "out")
+    outcome = tagtopic("experiment", "tags", "--corpus", tmp_path / "d.twtm", *asked)
+    assert outcome.code == 0, outcome.err
+    assert "on Corpus(60 documents, 3 words, 2 tags)" in outcome.err
+    cells = [json.loads(file.read_text()) for file in (tmp_path / "out" / "cells").iterdir()]
+    assert [cell["error"] for cell in cells] == [None]

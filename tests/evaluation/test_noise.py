@@ -1,0 +1,52 @@
+"""Noise tags: as many as asked for, never the document's own, and more noise keeps the noise there was."""
+
+import numpy as np
+import pytest
+
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.evaluation.noise import with_noise_tags
+
+CORPUS = make_tagged_corpus(200, 3, 30, 50, tags_per_document=(1, 5), random_state=0).corpus
+
+
+def noise_of(share: float, **more: object) -> list[set[int]]:
+    noisy, is_noise = with_noise_tags(CORPUS, share, **more)  # type: ignore[arg-type]
+    starts, columns = noisy.tags.indptr, noisy.tags.indices
+    return [
+        set(columns[starts[i] : starts[i + 1]][is_noise[starts[i] : starts[i + 1]]].tolist()) for i in range(len(noisy))
+    ]
+
+
+def test_own_tags_stay_and_noise_is_other_tags() -> None:
+    noisy, is_noise = with_noise_tags(CORPUS, 0.5)
+    own = noisy.tags.copy()
+    own.data = (~is_noise).astype(np.int8)
+    own.eliminate_zeros()
+    assert (own != CORPUS.tags).nnz == 0
+    assert noisy.tags.max() == 1
+    assert noisy.tags.has_sorted_indices
+    assert noisy.fingerprint() == with_noise_tags(CORPUS, 0.5)[0].fingerprint()
+
+
+def test_there_is_as_much_as_asked_for() -> None:
+    sizes = np.diff(CORPUS.tags.indptr)
+    np.testing.assert_array_equal([len(noise) for noise in noise_of(1.0)], sizes)
+    half = np.array([len(noise) for noise in noise_of(0.5)])
+    assert np.abs(half - 0.5 * sizes).max() < 1
+    assert half.sum() == pytest.approx(0.5 * sizes.sum(), rel=0.1)
+    assert not any(noise_of(0.0))
+
+
+def test_more_noise_keeps_the_noise_there_was() -> None:
+    for less, more in zip(noise_of(0.4), noise_of(1.0), strict=True):
+        assert less <= more
+
+
+def test_the_choice_can_be_limited_and_may_run_out() -> None:
+    assert set().union(*noise_of(1.0, known=[1, 2, 3])) <= {1, 2, 3}
+    assert max(len(noise) for noise in noise_of(1.0, known=[1])) == 1
+
+
+def test_a_negative_share_is_refused() -> None:
+    with pytest.raises(ValueError, match="share=-1"):
+        with_noise_tags(CORPUS, -1)

@@ -1,0 +1,62 @@
+"""Ranks of right tags, by hand and against scikit-learn."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import label_ranking_average_precision_score
+
+from tagtopic.evaluation.ranking import rank_lists, rank_scores
+
+SCORES = np.array([[0.9, 0.1, 0.5, 0.3], [0.2, 0.2, 0.2, 0.8], [1.0, 2.0, 3.0, 4.0]])
+TRUTH = sp.csr_array(np.array([[0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 0]]))
+
+
+def test_ranks_are_those_counted_by_hand() -> None:
+    found = rank_scores([(slice(0, 3), SCORES)], TRUTH)
+    np.testing.assert_array_equal(found.documents, [0, 0, 1])
+    np.testing.assert_array_equal(found.ranks, [2, 3, 3])  # three alike share ranks 2, 3 and 4
+    assert found.recall(2) == pytest.approx((0.5 + 0) / 2)
+    assert found.recall(3) == 1.0
+    assert found.precision(3) == pytest.approx((2 / 3 + 1 / 3) / 2)
+    assert found.f1(3) == pytest.approx((2 * 2 / 5 + 2 * 1 / 4) / 2)
+    assert found.reciprocal() == pytest.approx((1 / 2 + 1 / 3) / 2)
+
+
+def test_runs_do_not_matter() -> None:
+    rng = np.random.default_rng(0)
+    scores, truth = rng.normal(size=(20, 8)), sp.csr_array((rng.random((20, 8)) < 0.3).astype(np.int8))
+    whole = rank_scores([(slice(0, 20), scores)], truth)
+    parts = rank_scores([(slice(i, i + 7), scores[i : i + 7]) for i in (0, 7, 14)], truth)
+    np.testing.assert_array_equal(whole.ranks, parts.ranks)
+    np.testing.assert_array_equal(whole.documents, parts.documents)
+
+
+def test_one_right_tag_each_agrees_with_scikit_learn() -> None:
+    rng = np.random.default_rng(1)
+    scores, right = rng.normal(size=(50, 10)), np.eye(10, dtype=np.int8)[rng.integers(10, size=50)]
+    expected = label_ranking_average_precision_score(right, scores)  # with one right tag, its reciprocal rank
+    assert rank_scores([(slice(0, 50), scores)], sp.csr_array(right)).reciprocal() == pytest.approx(expected)
+
+
+def test_what_is_not_ranked_is_missed() -> None:
+    scores = SCORES.copy()
+    scores[0, 2] = -np.inf
+    found = rank_scores([(slice(0, 3), scores)], TRUTH)
+    assert found.ranks[0] == np.inf
+    assert found.recall(4) == pytest.approx((0.5 + 1) / 2)
+    lists = rank_lists([["a", "b"], ["c"]], [["b", "z"], ["d"]])
+    np.testing.assert_array_equal(lists.ranks, [2, np.inf, np.inf])
+    assert lists.recall(10) == pytest.approx(0.25)
+    assert lists.reciprocal() == pytest.approx(0.25)
+
+
+def test_lists_and_scores_agree() -> None:
+    order = np.argsort(-SCORES, axis=1)
+    truth = [TRUTH[[i]].indices.tolist() for i in (0, 1)]
+    lists = rank_lists([order[0].tolist(), [3, 1, 0, 2]], truth)
+    np.testing.assert_array_equal(lists.ranks, rank_scores([(slice(0, 3), SCORES)], TRUTH).ranks)
+
+
+def test_nothing_to_rank_is_said() -> None:
+    with pytest.raises(ValueError, match="no document has a tag"):
+        rank_lists([["a"]], [[]])
