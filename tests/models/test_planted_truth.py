@@ -30,7 +30,7 @@ def likeness(planted: PlantedCorpus, model: TWTM) -> tuple[float, float, float]:
     return float(table[np.arange(len(order)), order].mean()), float(tags.mean()), float(rank)
 
 
-@pytest.mark.parametrize("way", ["mixture", "map"])
+@pytest.mark.parametrize("way", ["mixture", "map", "collapsed"])
 @pytest.mark.parametrize("seed", range(10))
 def test_topics_tags_and_weights_are_recovered(way: str, seed: int) -> None:
     planted = make_tagged_corpus(n_documents=2000, n_topics=10, n_tags=50, random_state=seed)
@@ -40,7 +40,7 @@ def test_topics_tags_and_weights_are_recovered(way: str, seed: int) -> None:
     assert rank >= 0.85
 
 
-@pytest.mark.parametrize("way", ["mixture", "map"])
+@pytest.mark.parametrize("way", ["mixture", "map", "collapsed"])
 @pytest.mark.parametrize("seed", range(10))
 def test_noise_tags_get_less_than_a_third_of_the_weight_of_real_ones(way: str, seed: int) -> None:
     planted = make_tagged_corpus(n_documents=2000, n_topics=10, n_tags=50, noise_tags=1, random_state=seed)

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 START_TAG_WEIGHT = 1.0
 START_LATENT_WEIGHT = 5.0
-START_LATENT_TOPIC = 0.05
-TAG_TOPIC_TOKENS = 5.0
-TOPIC_WORD_SCALE = 0.1
+LATENT_TOPIC_TOKENS = 3.0
+"""mu of all topics together: with more topics a document has no more of them."""
+MOST_LATENT_TOPIC = 0.1
+TAG_TOPIC_TOKENS = 2.0
+TOPIC_WORD_SCALE = 0.07
 HYPER_STRENGTH = 5.0
 
 
@@ -42,7 +44,8 @@ def check_settings(model: TagTopicModel, corpus: Corpus) -> None:
     check_validation(model.validation_fraction, model.patience)
     check_prior("tag_weight_prior", model.tag_weight_prior, size=corpus.n_tags)
     check_prior("latent_weight_prior", model.latent_weight_prior, size=1)
-    check_prior("latent_topic_prior", model.latent_topic_prior, size=model.n_topics)
+    if model.latent_topic_prior is not None:
+        check_prior("latent_topic_prior", model.latent_topic_prior, size=model.n_topics)
     check_prior("tag_topic_prior", model.tag_topic_prior, size=model.n_topics, zero=True)
     check_prior("topic_word_prior", model.topic_word_prior, size=corpus.n_words, zero=True)
 
@@ -81,10 +84,17 @@ def start_parameters(model: TagTopicModel, corpus: Corpus) -> tuple[Parameters, 
         theta=np.full((corpus.n_tags, model.n_topics), 1.0 / model.n_topics, dtype),
         pi=spread(model.tag_weight_prior, corpus.n_tags, start=START_TAG_WEIGHT),
         pi_latent=float(spread(model.latent_weight_prior, 1, start=START_LATENT_WEIGHT)[0]),
-        mu=spread(model.latent_topic_prior, model.n_topics, start=START_LATENT_TOPIC),
+        mu=_latent_topic_prior(model),
         latent=model._latent,
     )
     return parameters, Priors(_tag_topic_prior(model), _topic_word_prior(model, frequencies))
+
+
+def _latent_topic_prior(model: TagTopicModel) -> Float64s:
+    """mu: a number is each topic's; by default, and where learning starts, all topics share the same few tokens."""
+    default = min(MOST_LATENT_TOPIC, LATENT_TOPIC_TOKENS / model.n_topics)
+    prior = default if model.latent_topic_prior is None else model.latent_topic_prior
+    return spread(prior, model.n_topics, start=default)
 
 
 def _tag_topic_prior(model: TagTopicModel) -> Float64s:

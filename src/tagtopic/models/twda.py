@@ -22,17 +22,18 @@ class TWDA(TagTopicModel):
     n_topics:
         How many topics.
     inference:
-        ``"map"`` (the default: best on held-out words), ``"mixture"`` (a bound on the likelihood, no looser than the
+        ``"collapsed"`` (the default, and best on held-out words: each word is assigned by what all others say),
+        ``"map"`` (the mode of a penalised likelihood), ``"mixture"`` (a bound on the likelihood, no looser than the
         paper's) or ``"paper"`` (the paper's equations as printed).
     max_iter, tol:
-        EM ends after ``max_iter`` iterations, or when the bound's relative rise in one is at most ``tol``.
+        EM ends after ``max_iter`` iterations, or when one changes the objective by at most ``tol`` of it.
     sweeps:
         Passes over a document in each E-step.
     tag_weight_prior, latent_weight_prior:
         Dirichlet prior of the weights in a document: a number, one for each tag, ``"estimate"``, or
         ``"maximum-likelihood"`` as in the paper.
     latent_topic_prior:
-        Dirichlet prior of the latent tag's topics, likewise.
+        Dirichlet prior of the latent tag's topics, likewise; None is 3 / ``n_topics``, at most 0.1, for each.
     tag_topic_prior:
         Prior counts of each tag's topics: a number of words, spread over the topics by their size, or one for each
         topic; 0 or ``"maximum-likelihood"`` is none.
@@ -77,15 +78,15 @@ class TWDA(TagTopicModel):
         self,
         n_topics: int = 50,
         *,
-        inference: str = "map",
+        inference: str = "collapsed",
         max_iter: int = 100,
         tol: float = 1e-5,
         sweeps: int = 5,
         tag_weight_prior: Prior = 1.0,
         latent_weight_prior: Prior = 5.0,
-        latent_topic_prior: Prior = 0.05,
-        tag_topic_prior: Prior = 5.0,
-        topic_word_prior: Prior = 0.1,
+        latent_topic_prior: Prior | None = None,
+        tag_topic_prior: Prior = 2.0,
+        topic_word_prior: Prior = 0.07,
         init: str = "merged",
         dtype: str = "float32",
         validation_fraction: float | None = None,

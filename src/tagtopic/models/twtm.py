@@ -31,19 +31,19 @@ class TWTM(TagTopicModel):
 
     _latent = False
     latent_weight_prior = 1.0
-    latent_topic_prior = 0.05
+    latent_topic_prior = None
 
     def __init__(
         self,
         n_topics: int = 50,
         *,
-        inference: str = "map",
+        inference: str = "collapsed",
         max_iter: int = 100,
         tol: float = 1e-5,
         sweeps: int = 5,
         tag_weight_prior: Prior = 1.0,
-        tag_topic_prior: Prior = 5.0,
-        topic_word_prior: Prior = 0.1,
+        tag_topic_prior: Prior = 2.0,
+        topic_word_prior: Prior = 0.07,
         init: str = "merged",
         dtype: str = "float32",
         validation_fraction: float | None = None,
