@@ -22,10 +22,10 @@ import scipy.sparse as sp
 from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats
-from tagtopic.inference.tag_evidence import N_COLUMNS, NEW, Evidence, Queries, gather_given
+from tagtopic.inference.tag_evidence import N_COLUMNS, NEW, Evidence, gather_given
 from tagtopic.models.prediction.memory import weighted_rows
 from tagtopic.models.prediction.mixing import features, learn_mix, probabilities
-from tagtopic.models.prediction.predictor import CHUNK, EXAMPLES, NEIGHBOURS, TagPredictor
+from tagtopic.models.prediction.predictor import CHUNK, EXAMPLES, NEIGHBOURS, TagPredictor, queries_of
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -130,10 +130,7 @@ def _inputs(remembered: Remembered, vectors: Any, rows: Any, tags: Any, carried:
 
 
 def _documents_alike(remembered: Remembered, vectors: Any, rows: Any, tags: Any, n_jobs: int | None) -> Floats:
-    queries = Queries(
-        read_only(vectors.indptr, np.int64), read_only(vectors.indices, np.int32),
-        read_only(vectors.data, np.float32), read_only(rows, np.int64),
-    )  # fmt: skip
+    queries = queries_of(vectors, rows)
     starts, indices = read_only(tags.indptr, np.int64), read_only(tags.indices, np.int32)
     values, best = np.zeros((len(indices), N_COLUMNS), np.float32), np.ones((len(indices), 2), np.float32)
 
