@@ -36,7 +36,7 @@ def select(corpus: Corpus, kind: str, least: int, documents: int, seed: int) -> 
     """The documents and tags to measure on."""
     names, numbers = kinds_of(corpus.tag_names)
     enough = np.bincount(corpus.tags.indices, minlength=corpus.n_tags) >= least
-    kept = np.flatnonzero(enough & (numbers == names.index(kind)))
+    kept = np.flatnonzero(enough & np.isin(numbers, [names.index(one) for one in kind.split(",")]))
     tags = sp.csr_array(corpus.tags)[:, kept]
     rows = np.flatnonzero(np.diff(tags.indptr))
     rows = np.random.default_rng(seed).permutation(rows)[:documents]
@@ -144,7 +144,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus")
-    parser.add_argument("--kind", required=True)
+    parser.add_argument("--kind", required=True, help="one, or several with commas between")
     parser.add_argument("--least", type=int, default=5)
     parser.add_argument("--documents", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
