@@ -132,7 +132,8 @@ def sum_by_tag(memory: Memory, likeness: Floats, limit: float, table: Floats) ->
 def finish_table(memory: Memory, removed: Floats, products: Floats, table: Floats) -> None:
     """Divide the centroids' products by their lengths, and count documents, without those that were left out.
 
-    ``products`` are those of the centroids, without the document that was left out, with that document.
+    ``products`` are those of the centroids, without the document that was left out, with that document; for the whole
+    document these are the table's own, and each is read before it is divided.
     """
     for j in range(table.shape[0]):
         m = removed[j]
@@ -157,17 +158,18 @@ def fill_table(
     best: Floats,
 ) -> None:  # fmt: skip
     """All that speaks for each tag, and the best of each kind, for one query."""
-    products = np.zeros(table.shape[0], table.dtype)
     whole = queries.whole[query]
-    if whole != query:
+    if whole == query:
+        likenesses(memory, queries, query, likeness, removed)
+        sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
+        finish_table(memory, removed, table[:, CENTROID], table)
+    else:
         likenesses(memory, queries, whole, likeness, removed)
         sum_by_tag(memory, likeness, 0.0, table)
-        products[:] = table[:, CENTROID]
-    likenesses(memory, queries, query, likeness, removed)
-    sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
-    if whole == query:
-        products[:] = table[:, CENTROID]
-    finish_table(memory, removed, products, table)
+        products = table[:, CENTROID].copy()
+        likenesses(memory, queries, query, likeness, removed)
+        sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
+        finish_table(memory, removed, products, table)
     add_names(memory, queries, query, table)
     best_by_kind(memory, table, best)
 

@@ -22,13 +22,17 @@ if TYPE_CHECKING:
     from tagtopic.models.prediction import TagPredictor
 
 
+WITH_WORDS = 1000
+"""So many of the worst entries are given the words that disagree: to go through all entries stays quick."""
+
+
 @dataclass(frozen=True)
 class TagOnDocument:
     """One tag on one document.
 
     ``belongs`` is the probability that the tag belongs there, had that been even odds; ``p_value`` the share of random
     tags that would look as good; ``weight`` and ``expected_weight`` what the model gives it and what its prior would
-    have; ``disagreeing`` the document's words that the tag's topics explain least.
+    have; ``disagreeing`` the document's words that the tag's topics explain least (only for the 1,000 worst).
     """
 
     document: str
@@ -130,6 +134,9 @@ def _entries(
     weights: Float64s,
     expected: Float64s,
 ) -> Records[TagOnDocument]:
+    order = np.lexsort((-fit.p_value, fit.probability))
+    told = set(order[:WITH_WORDS].tolist())
+
     def make(p: int) -> TagOnDocument:
         return TagOnDocument(
             document=corpus.ids[owner[p]],
@@ -138,7 +145,7 @@ def _entries(
             p_value=float(fit.p_value[p]),
             weight=float(weights[p]),
             expected_weight=float(expected[p]),
-            disagreeing=_disagreeing(parameters, corpus, posteriors, owner[p], p),
+            disagreeing=_disagreeing(parameters, corpus, posteriors, owner[p], p) if p in told else (),
         )
 
     columns: dict[str, Column] = {
@@ -149,7 +156,7 @@ def _entries(
         "weight": weights,
         "expected_weight": expected,
     }
-    return Records(columns, make, np.lexsort((-fit.p_value, fit.probability)))
+    return Records(columns, make, order)
 
 
 def expected_weights(parameters: Parameters, corpus: Corpus, owner: Any) -> Float64s:
