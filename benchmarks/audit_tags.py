@@ -32,38 +32,63 @@ def with_noise(corpus: Corpus, known: Any, level: float, random: np.random.Gener
     return Corpus.from_counts(corpus.counts, tags, **names), own
 
 
+def measure(model: TWDA, test: Corpus, seed: int) -> list[tuple[float, float]]:
+    """For each level the AUC of the audit, and of the weight over the expected weight alone; prints on the way."""
+    known = np.flatnonzero(model.tag_frequencies_)
+    random = np.random.default_rng(seed)
+    found = []
+    for level in LEVELS:
+        noisy, own = with_noise(test, known, level, random)
+        table = model.audit_tags(noisy).entries
+        places, columns = ({name: i for i, name in enumerate(names)} for names in (noisy.ids, noisy.tag_names))
+        rows = np.array([places[name] for name in table.column("document")])
+        tags = np.array([columns[name] for name in table.column("tag")])
+        seen = model.tag_frequencies_[tags] > 0
+        right = np.asarray(own[rows[seen], tags[seen]]).ravel() > 0
+        ratio = table.column("weight") / table.column("expected_weight")
+        weight = table.column("weight")[seen]
+        found.append((roc_auc_score(right, table.column("belongs")[seen]), roc_auc_score(right, ratio[seen])))
+        kinds = np.array([name.partition(":")[0] for name in noisy.tag_names])[tags[seen]]
+        by_kind = {
+            str(kind): f"{roc_auc_score(right[kinds == kind], table.column('belongs')[seen][kinds == kind]):.3f}"
+            for kind in np.unique(kinds)
+        }
+        print(
+            f"{level:.0%} noise: AUC {found[-1][0]:.3f} (weight / expected alone {found[-1][1]:.3f}); mean weight "
+            f"of own tags {weight[right].mean():.3f}, of noise {weight[~right].mean():.3f}; by kind {by_kind}",
+            flush=True,
+        )
+    return found
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus")
-    parser.add_argument("--kind", required=True)
+    parser.add_argument("--kind", required=True, help="one, or several with commas between")
     parser.add_argument("--least", type=int, default=5)
     parser.add_argument("--documents", type=int, default=10**9)
     parser.add_argument("--topics", type=int, default=50)
     parser.add_argument("--iterations", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--validate", action="store_true", help="hold out of the training documents, to choose by")
     chosen = parser.parse_args()
-    corpus = Corpus.read(chosen.corpus, stop_words="en", min_df=2, progress=False)
-    corpus = select(corpus, chosen.kind, chosen.least, chosen.documents, chosen.seed)
-    train, test = corpus.split(0.2, random_state=chosen.seed)
-    model = TWDA(chosen.topics, max_iter=chosen.iterations, random_state=chosen.seed, progress=False).fit(train)
-    known = np.flatnonzero(model.tag_frequencies_)
-    random = np.random.default_rng(chosen.seed)
-    for level in LEVELS:
-        noisy, own = with_noise(test, known, level, random)
-        places = {name: i for i, name in enumerate(noisy.ids)}
-        columns = {name: j for j, name in enumerate(noisy.tag_names)}
-        entries = [e for e in model.audit_tags(noisy).entries if model.tag_frequencies_[columns[e.tag]] > 0]
-        right = np.asarray(own[[places[e.document] for e in entries], [columns[e.tag] for e in entries]]).ravel() > 0
-        belongs = roc_auc_score(right, [e.belongs for e in entries])
-        weight = roc_auc_score(right, [e.weight / e.expected_weight for e in entries])
-        shares = [
-            np.mean([e.weight for e, own in zip(entries, right, strict=True) if own == is_own]) for is_own in (1, 0)
-        ]
+    read = Corpus.read(chosen.corpus, stop_words="en", min_df=2, progress=False)
+    runs = []
+    for seed in range(chosen.seed, chosen.seed + chosen.seeds):
+        corpus = select(read, chosen.kind, chosen.least, chosen.documents, seed)
+        train, test = corpus.split(0.2, random_state=seed)
+        if chosen.validate:
+            train, test = train.split(0.2, random_state=seed)
+        print(f"seed {seed}: {len(train)} training documents, {len(test)} held out, {corpus.n_tags} tags", flush=True)
+        model = TWDA(chosen.topics, max_iter=chosen.iterations, random_state=seed, progress=False).fit(train)
+        runs.append(measure(model, test, seed))
+    for level, values in zip(LEVELS, np.array(runs).transpose(1, 0, 2), strict=True):
+        means, spreads = values.mean(axis=0), values.std(axis=0)
         print(
-            f"{level:.0%} noise: AUC {belongs:.3f} (weight / expected weight alone {weight:.3f}); "
-            f"mean weight of own tags {shares[0]:.3f}, of noise {shares[1]:.3f}",
-            flush=True,
+            f"mean of {len(runs)}, {level:.0%} noise: AUC {means[0]:.4f} (sd {spreads[0]:.4f}), "
+            f"weight alone {means[1]:.4f} (sd {spreads[1]:.4f})"
         )
 
 

@@ -1,21 +1,24 @@
 """What remembered documents say of a tag, against the same in plain NumPy."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from tagtopic.inference import tag_evidence as te
 from tagtopic.inference.tag_likelihood import log_likelihoods_reference, tag_log_likelihoods
-from tagtopic.models.prediction.memory import build_memory, weighted_rows, word_scores
-from tagtopic.models.prediction.predictor import gather
+from tagtopic.models.prediction.memory import build_memory, few_words, weighted_rows, word_scores
+from tagtopic.models.prediction.predictor import gather, queries_of
 
 RNG = np.random.default_rng(0)
 COUNTS = sp.csr_array(RNG.poisson(0.4, (40, 30)).astype(np.int32))
 TAGS = sp.csr_array((RNG.random((40, 12)) < 0.25).astype(np.int8))
 KINDS = np.repeat(np.arange(3), 4).astype(np.int32)
+NAMES = sp.csr_array((RNG.random((30, 12)) * (RNG.random((30, 12)) < 0.1)).astype(np.float32))
 
 
-def evidence_of_one(x: np.ndarray, vectors: np.ndarray, tags: np.ndarray) -> np.ndarray:
+def evidence_of_one(x: Any, vectors: Any, tags: Any) -> Any:
     """The readable twin: (tags, columns) for a document x, from the documents that are remembered."""
     likeness = vectors @ x
     sums = tags.T @ vectors
@@ -26,32 +29,38 @@ def evidence_of_one(x: np.ndarray, vectors: np.ndarray, tags: np.ndarray) -> np.
     table[:, te.CLOSE] = tags.T @ likeness**4
     table[:, te.NEAREST] = (tags * likeness[:, None]).max(axis=0)
     table[:, te.DOCUMENTS] = tags.sum(axis=0)
+    table[:, te.NAMED] = (x > 0) @ NAMES.toarray()
     return table
 
 
 def test_a_remembered_document_is_asked_about_as_if_it_were_not_there() -> None:
     vectors = weighted_rows(COUNTS, word_scores(COUNTS))
-    memory = build_memory(vectors, TAGS, KINDS, n_jobs=1)
+    memory = build_memory(vectors, TAGS, KINDS, NAMES, n_jobs=1)
     asked = np.array([0, 7, 23])
-    found = gather(memory, vectors[asked], asked, 12, np.ones(12, bool), n_jobs=1)
+    short = weighted_rows(few_words(COUNTS[asked], 6, np.random.default_rng(0)), word_scores(COUNTS))
+    both = sp.csr_array(sp.vstack([vectors[asked], short]))
+    queries = queries_of(both, np.tile(asked, 2), np.tile(np.arange(3), 2))
+    found = gather(memory, queries, 12, np.ones(12, bool), n_jobs=1)
     dense, tags = vectors.toarray().astype(np.float64), TAGS.toarray().astype(np.float64)
-    for i, row in enumerate(asked):
+    for i, row in enumerate(np.tile(asked, 2)):
         others = np.delete(np.arange(40), row)
-        expected = evidence_of_one(dense[row], dense[others], tags[others])
+        expected = evidence_of_one(both[[i]].toarray()[0].astype(np.float64), dense[others], tags[others])
         chosen = found.tags[i, : found.found[i]]
-        assert set(chosen) == set(np.flatnonzero((expected[:, te.CENTROID] > 0) & (expected[:, te.DOCUMENTS] > 0)))
+        speaks = (expected[:, te.CENTROID] > 0) | (expected[:, te.NAMED] > 0)
+        assert set(chosen) == set(np.flatnonzero(speaks & (expected[:, te.DOCUMENTS] > 0)))
         np.testing.assert_allclose(found.values[i, : len(chosen)], expected[chosen], rtol=2e-4, atol=1e-6)
 
 
 def test_new_documents_and_few_neighbours() -> None:
     vectors = weighted_rows(COUNTS, word_scores(COUNTS))
-    memory = build_memory(vectors[:30], TAGS[:30], KINDS, n_jobs=1)
-    found = gather(memory, vectors[30:], None, 5, np.ones(12, bool), n_jobs=2)
+    memory = build_memory(vectors[:30], TAGS[:30], KINDS, NAMES, n_jobs=1)
+    found = gather(memory, queries_of(vectors[30:]), 5, np.ones(12, bool), n_jobs=2)
     dense, tags = vectors.toarray().astype(np.float64), TAGS.toarray().astype(np.float64)
     for i in range(10):
         expected = evidence_of_one(dense[30 + i], dense[:30], tags[:30])
         best = np.array([expected[kind == KINDS].max(axis=0) for kind in range(3)])[KINDS]
         score = expected[:, te.CENTROID] / best[:, te.CENTROID] + expected[:, te.NEAR] / best[:, te.NEAR]
+        score += expected[:, te.NAMED]
         assert set(found.tags[i]) == set(np.argsort(-score)[:5])
         np.testing.assert_allclose(found.best[i], best[found.tags[i]][:, [te.CENTROID, te.NEAR]], rtol=2e-4)
 

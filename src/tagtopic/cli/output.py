@@ -47,6 +47,8 @@ class Answer:
         What `--json` prints.
     rows:
         What `--output` writes, one flat record a row.
+    table:
+        The rows as an Arrow table, from answers that may have millions.
     """
 
     title: str
@@ -54,6 +56,7 @@ class Answer:
     lines: Sequence[Sequence[str]]
     value: Any
     rows: Sequence[Row]
+    table: Any = None
 
 
 def show(
@@ -68,7 +71,7 @@ def show(
     if output == "-":
         sys.stdout.write(_json_lines(answer.rows))
     elif output is not None:
-        write_rows(answer.rows, Path(output), value=answer.value)
+        write_rows(answer.rows, Path(output), value=answer.value, table=answer.table)
         remark(f"wrote {len(answer.rows):,} rows to {output}", quiet=quiet)
     elif as_json:
         print_json(answer.value)
@@ -78,8 +81,7 @@ def show(
 
 def print_json(value: Any) -> None:
     """Write one JSON document to standard output."""
-    json.dump(value, sys.stdout, ensure_ascii=False, indent=2)
-    sys.stdout.write("\n")
+    sys.stdout.write(f"{_json(value)}\n")
 
 
 def print_text(text: str) -> None:
@@ -128,22 +130,26 @@ def check_output(output: str | None) -> None:
             raise FileNotFoundError(f"{output}: there is no folder {path.parent}")
 
 
-def write_rows(rows: Sequence[Row], path: Path, *, value: Any = None) -> None:
-    """Write records to CSV, TSV, JSON Lines, JSON, Parquet or Arrow, whole or not at all."""
+def write_rows(rows: Sequence[Row], path: Path, *, value: Any = None, table: Any = None) -> None:
+    """Write records to CSV, TSV, JSON Lines, JSON, Parquet or Arrow (``table``, if given), whole or not at all."""
     partial = path.with_name(f".{path.name}.partial")
     kind = path.suffix.lower()
     try:
         if kind == ".json":
-            partial.write_text(json.dumps(rows if value is None else value, ensure_ascii=False, indent=2), "utf-8")
+            partial.write_text(_json(rows if value is None else value), "utf-8")
         elif kind == ".jsonl":
             partial.write_text(_json_lines(rows), "utf-8")
         elif kind in (".csv", ".tsv"):
             _write_separated(rows, partial, "," if kind == ".csv" else "\t")
         else:
-            _write_arrow(rows, partial, kind)
+            _write_arrow(rows, partial, kind, table)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, default=list)  # records may be made one by one
 
 
 def _json_lines(rows: Sequence[Row]) -> str:
@@ -159,11 +165,11 @@ def _write_separated(rows: Sequence[Row], path: Path, separator: str) -> None:
         writer.writerows(rows)
 
 
-def _write_arrow(rows: Sequence[Row], path: Path, kind: str) -> None:
+def _write_arrow(rows: Sequence[Row], path: Path, kind: str, table: Any) -> None:
     import pyarrow as pa
     from pyarrow import feather, parquet
 
-    table = pa.Table.from_pylist(list(rows))
+    table = pa.Table.from_pylist(list(rows)) if table is None else table
     if kind == ".parquet":
         parquet.write_table(table, path)
     else:

@@ -7,6 +7,7 @@ s_i = q . x_i its likeness to document i, each tag j has
     near_j        sum of s_i^2 over those of the k most alike documents that have the tag
     close_j       sum of s_i^4 over all documents that have the tag
     nearest_j     the largest s_i among them
+    named_j       the share of the words of the tag's own name that the document has
 
 all from one pass over the postings of the document's words: sum_{i has j} s_i is the centroid's product, so tags x
 words is never made. The tests hold it to a readable twin in NumPy.
@@ -23,10 +24,10 @@ from numpy.typing import NDArray
 from tagtopic.inference.arrays import Floats, Int32s, Int64s
 from tagtopic.inference.compiled import compiled
 
-CENTROID, NEAR, CLOSE, NEAREST, DOCUMENTS = range(5)
+CENTROID, NEAR, CLOSE, NEAREST, DOCUMENTS, NAMED = range(6)
 """Columns of the evidence; DOCUMENTS is how many remembered documents have the tag."""
 
-N_COLUMNS = 5
+N_COLUMNS = 6
 
 NEW = -1
 
@@ -35,7 +36,7 @@ class Memory(NamedTuple):
     """Remembered documents: postings of each word (documents and weights), tags of each document, sums by tag.
 
     ``lengths`` is |sum_{i has j} x_i|^2, ``sizes`` the number of documents and ``kinds`` the number of the kind, for
-    each tag j.
+    each tag j. ``name_tags`` and ``name_shares`` are, for each word, the tags whose names have it and its share there.
     """
 
     word_starts: Int64s
@@ -46,18 +47,23 @@ class Memory(NamedTuple):
     lengths: Floats
     sizes: Floats
     kinds: Int32s
+    name_starts: Int64s
+    name_tags: Int32s
+    name_shares: Floats
 
 
 class Queries(NamedTuple):
     """New documents as rows of weighted words; ``rows`` is where each stands in the memory itself, or NEW.
 
-    A document that is remembered is asked about as if it were not: it, and its part in its tags' sums, is left out.
+    A document that is remembered is asked about as if it were not: it, and its part in its tags' sums, is left out. If
+    only some of its words are asked about, ``whole`` is the query that has all of them; else the query itself.
     """
 
     starts: Int64s
     words: Int32s
     weights: Floats
     rows: Int64s
+    whole: Int64s
 
 
 class Evidence(NamedTuple):
@@ -123,14 +129,49 @@ def sum_by_tag(memory: Memory, likeness: Floats, limit: float, table: Floats) ->
 
 
 @compiled
-def finish_table(memory: Memory, removed: Floats, table: Floats) -> None:
-    """Divide the centroids' products by their lengths, and count documents, without those that were left out."""
+def finish_table(memory: Memory, removed: Floats, products: Floats, table: Floats) -> None:
+    """Divide the centroids' products by their lengths, and count documents, without those that were left out.
+
+    ``products`` are those of the centroids, without the document that was left out, with that document; for the whole
+    document these are the table's own, and each is read before it is divided.
+    """
     for j in range(table.shape[0]):
         m = removed[j]
         table[j, DOCUMENTS] = memory.sizes[j] - m
-        # |c - m q|^2 where c . q = table + m and |q| = 1
-        length = memory.lengths[j] - m * (2 * table[j, CENTROID] + m)
+        # |c - m x|^2 where c . x = product + m and |x| = 1
+        length = memory.lengths[j] - m * (2 * products[j] + m)
         table[j, CENTROID] = table[j, CENTROID] / math.sqrt(length) if length > 1e-6 else 0.0
+
+
+@compiled
+def add_names(memory: Memory, queries: Queries, query: int, table: Floats) -> None:
+    """How much of each tag's name the query has."""
+    for p in range(queries.starts[query], queries.starts[query + 1]):
+        word = queries.words[p]
+        for entry in range(memory.name_starts[word], memory.name_starts[word + 1]):
+            table[memory.name_tags[entry], NAMED] += memory.name_shares[entry]
+
+
+@compiled
+def fill_table(
+    memory: Memory, queries: Queries, query: int, n_near: int, likeness: Floats, removed: Floats, table: Floats,
+    best: Floats,
+) -> None:  # fmt: skip
+    """All that speaks for each tag, and the best of each kind, for one query."""
+    whole = queries.whole[query]
+    if whole == query:
+        likenesses(memory, queries, query, likeness, removed)
+        sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
+        finish_table(memory, removed, table[:, CENTROID], table)
+    else:
+        likenesses(memory, queries, whole, likeness, removed)
+        sum_by_tag(memory, likeness, 0.0, table)
+        products = table[:, CENTROID].copy()
+        likenesses(memory, queries, query, likeness, removed)
+        sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
+        finish_table(memory, removed, products, table)
+    add_names(memory, queries, query, table)
+    best_by_kind(memory, table, best)
 
 
 @compiled
@@ -145,12 +186,12 @@ def best_by_kind(memory: Memory, table: Floats, best: Floats) -> None:
 
 @compiled
 def choose(memory: Memory, table: Floats, best: Floats, allowed: NDArray[np.bool_], n: int) -> Int64s:
-    """The (at most n) tags with the best sum of centroid and near score, each relative to the best of its kind."""
+    """The (at most n) tags with the best sum of centroid and near (relative to the best of their kind) and named."""
     score = np.zeros(table.shape[0], table.dtype)
     for j in range(table.shape[0]):
         if allowed[j] and table[j, DOCUMENTS] > 0:
             kind = memory.kinds[j]
-            score[j] = table[j, CENTROID] / best[kind, 0] + table[j, NEAR] / best[kind, 1]
+            score[j] = table[j, CENTROID] / best[kind, 0] + table[j, NEAR] / best[kind, 1] + table[j, NAMED]
     limit = threshold(score, n)
     chosen = np.empty(n, np.int64)
     found = 0
@@ -179,10 +220,7 @@ def gather_evidence(
     best = np.empty((memory.kinds.max() + 1, 2), np.float32)
     removed = np.empty(memory.sizes.shape[0], np.float32)
     for query in range(first, last):
-        likenesses(memory, queries, query, likeness, removed)
-        sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
-        finish_table(memory, removed, table)
-        best_by_kind(memory, table, best)
+        fill_table(memory, queries, query, n_near, likeness, removed, table, best)
         chosen = choose(memory, table, best, allowed, out.tags.shape[1])
         out.found[query] = chosen.shape[0]
         for c in range(chosen.shape[0]):
@@ -203,10 +241,7 @@ def gather_given(
     best = np.empty((memory.kinds.max() + 1, 2), np.float32)
     removed = np.empty(memory.sizes.shape[0], np.float32)
     for query in range(first, last):
-        likenesses(memory, queries, query, likeness, removed)
-        sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
-        finish_table(memory, removed, table)
-        best_by_kind(memory, table, best)
+        fill_table(memory, queries, query, n_near, likeness, removed, table, best)
         for p in range(tag_starts[query], tag_starts[query + 1]):
             values[p] = table[tags[p]]
             best_values[p] = best[memory.kinds[tags[p]]]

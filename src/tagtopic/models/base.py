@@ -21,11 +21,12 @@ from tagtopic.inference.parameters import Parameters
 from tagtopic.models import inputs, setup
 from tagtopic.models.checkpoint import Checkpoint
 from tagtopic.models.em import Callback, ExpectationMaximisation
-from tagtopic.models.posterior import DocumentPosteriors, infer, largest
+from tagtopic.models.posterior import DocumentPosteriors, infer
 from tagtopic.models.prediction import TagPredictor
 from tagtopic.models.priors import Prior, smoothed_shares
 from tagtopic.models.progress import watched
 from tagtopic.models.questions import Questions
+from tagtopic.models.ranking import RankedTags
 from tagtopic.models.tag_questions import TagQuestions
 from tagtopic.models.validation import hold_out
 
@@ -123,14 +124,12 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         found = self._posteriors(X, tags)
         return (found.weights, found.latent) if return_latent else found.weights
 
-    def rank_tags(self, X: Any, *, tags: Any = None, n: int | None = None) -> list[list[tuple[str, float]]]:
-        """For each document its tags with their weights, heaviest first; at most n of them."""
-        weights = self.tag_weights(X, tags=tags)
-        rows = (slice(weights.indptr[i], weights.indptr[i + 1]) for i in range(weights.shape[0]))
-        return [
-            largest(weights.data[row], [self.tag_names_[j] for j in weights.indices[row]], n or weights.shape[1])
-            for row in rows
-        ]
+    def rank_tags(self, X: Any, *, tags: Any = None, n: int | None = None) -> RankedTags:
+        """For each document its tags with their weights, heaviest first; at most n of them.
+
+        The answer is a sequence of lists of (tag, weight), one a document, made as they are looked at.
+        """
+        return RankedTags.of(self.tag_weights(X, tags=tags), self.tag_names_, n)
 
     def perplexity(self, X: Any, *, tags: Any = None, method: str = "completion", random_state: int = 0) -> float:
         """How surprised the model is by a word, as a number of equally likely words: lower is better.

@@ -12,16 +12,18 @@ from scipy.stats import chi2
 from tagtopic.inference.arrays import Float64s
 from tagtopic.inference.parameters import Parameters
 from tagtopic.models.audit.duplicates import NearDuplicate, near_duplicates
-from tagtopic.models.audit.fit import tag_fit
+from tagtopic.models.audit.fit import Fit, tag_fit
 from tagtopic.models.posterior import DocumentPosteriors
 from tagtopic.models.prediction.memory import kinds_of
+from tagtopic.models.records import Coded, Column, Records
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.models.prediction import TagPredictor
 
-WITH_WORDS = 200
-"""So many of the worst entries are given the words that disagree."""
+
+WITH_WORDS = 1000
+"""So many of the worst entries are given the words that disagree: to go through all entries stays quick."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class TagOnDocument:
 
     ``belongs`` is the probability that the tag belongs there, had that been even odds; ``p_value`` the share of random
     tags that would look as good; ``weight`` and ``expected_weight`` what the model gives it and what its prior would
-    have; ``disagreeing`` the document's words that the tag's topics explain least (only for the worst).
+    have; ``disagreeing`` the document's words that the tag's topics explain least (only for the 1,000 worst).
     """
 
     document: str
@@ -72,11 +74,12 @@ class KindSummary:
 class TagReport:
     """What an audit found: entries and tags worst first, near-duplicates most alike first, kinds by what they explain.
 
-    ``latent_share`` is the share of all words that no tag explains.
+    ``entries`` and ``tags`` are kept as columns: ``entries[0]`` makes one, ``entries.column("belongs")`` is an array,
+    ``entries.table()`` all of them as an Arrow table. ``latent_share`` is the share of all words that no tag explains.
     """
 
-    entries: tuple[TagOnDocument, ...]
-    tags: tuple[TagAudit, ...]
+    entries: Records[TagOnDocument]
+    tags: Records[TagAudit]
     duplicates: tuple[NearDuplicate, ...]
     kinds: tuple[KindSummary, ...]
     latent_share: float
@@ -112,27 +115,48 @@ def audit(
     owner = np.repeat(np.arange(len(corpus)), np.diff(corpus.tags.indptr))
     weights = np.asarray(posteriors.weights.data, np.float64)
     expected = expected_weights(parameters, corpus, owner)
+    kinds, latent = _kinds(corpus, weights, fit.probability, owner, np.asarray(posteriors.latent, np.float64))
+    return TagReport(
+        entries=_entries(parameters, corpus, posteriors, fit, owner, weights, expected),
+        tags=_by_tag(corpus, fit.probability, fit.p_value, weights, expected),
+        duplicates=tuple(near_duplicates(corpus.tag_names, parameters.theta, sp.csr_array(corpus.tags))),
+        kinds=kinds,
+        latent_share=latent,
+    )
+
+
+def _entries(
+    parameters: Parameters,
+    corpus: Corpus,
+    posteriors: DocumentPosteriors,
+    fit: Fit,
+    owner: Any,
+    weights: Float64s,
+    expected: Float64s,
+) -> Records[TagOnDocument]:
     order = np.lexsort((-fit.p_value, fit.probability))
-    entries = tuple(
-        TagOnDocument(
+    told = set(order[:WITH_WORDS].tolist())
+
+    def make(p: int) -> TagOnDocument:
+        return TagOnDocument(
             document=corpus.ids[owner[p]],
             tag=corpus.tag_names[corpus.tags.indices[p]],
             belongs=float(fit.probability[p]),
             p_value=float(fit.p_value[p]),
             weight=float(weights[p]),
             expected_weight=float(expected[p]),
-            disagreeing=_disagreeing(parameters, corpus, posteriors, owner[p], p) if place < WITH_WORDS else (),
+            disagreeing=_disagreeing(parameters, corpus, posteriors, owner[p], p) if p in told else (),
         )
-        for place, p in enumerate(order)
-    )
-    kinds, latent = _kinds(corpus, weights, fit.probability, owner, np.asarray(posteriors.latent, np.float64))
-    return TagReport(
-        entries=entries,
-        tags=_by_tag(corpus, fit.probability, fit.p_value, weights, expected),
-        duplicates=tuple(near_duplicates(corpus.tag_names, parameters.theta, sp.csr_array(corpus.tags))),
-        kinds=kinds,
-        latent_share=latent,
-    )
+
+    columns: dict[str, Column] = {
+        "document": Coded(owner, corpus.ids),
+        "tag": Coded(np.asarray(corpus.tags.indices), corpus.tag_names),
+        "belongs": fit.probability,
+        "p_value": fit.p_value,
+        "weight": weights,
+        "expected_weight": expected,
+    }
+    return Records(columns, make, order)
 
 
 def expected_weights(parameters: Parameters, corpus: Corpus, owner: Any) -> Float64s:
@@ -143,7 +167,7 @@ def expected_weights(parameters: Parameters, corpus: Corpus, owner: Any) -> Floa
     return np.asarray(prior / totals[owner])
 
 
-def _by_tag(corpus: Corpus, fit: Any, p_values: Any, weights: Any, expected: Any) -> tuple[TagAudit, ...]:
+def _by_tag(corpus: Corpus, fit: Any, p_values: Any, weights: Any, expected: Any) -> Records[TagAudit]:
     tags = corpus.tags.indices
     counts = np.bincount(tags, minlength=corpus.n_tags)
 
@@ -152,19 +176,21 @@ def _by_tag(corpus: Corpus, fit: Any, p_values: Any, weights: Any, expected: Any
 
     used = np.flatnonzero(counts)
     together = chi2.sf(-2 * total(np.log(p_values))[used], 2 * counts[used])
-    means = [total(values)[used] / counts[used] for values in (fit, weights, expected)]
-    order = np.argsort(means[0], kind="stable")
-    return tuple(
-        TagAudit(
-            tag=corpus.tag_names[used[i]],
-            documents=int(counts[used[i]]),
-            belongs=float(means[0][i]),
-            p_value=float(together[i]),
-            weight=float(means[1][i]),
-            expected_weight=float(means[2][i]),
-        )
-        for i in order
-    )
+    belongs, weight, expected_weight = (total(values)[used] / counts[used] for values in (fit, weights, expected))
+
+    def make(i: int) -> TagAudit:
+        name, n = corpus.tag_names[used[i]], int(counts[used[i]])
+        return TagAudit(name, n, float(belongs[i]), float(together[i]), float(weight[i]), float(expected_weight[i]))
+
+    columns: dict[str, Column] = {
+        "tag": Coded(used, corpus.tag_names),
+        "documents": counts[used],
+        "belongs": belongs,
+        "p_value": together,
+        "weight": weight,
+        "expected_weight": expected_weight,
+    }
+    return Records(columns, make, np.argsort(belongs, kind="stable"))
 
 
 def _kinds(corpus: Corpus, weights: Any, fit: Any, owner: Any, latent: Any) -> tuple[tuple[KindSummary, ...], float]:

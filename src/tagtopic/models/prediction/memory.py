@@ -46,6 +46,18 @@ def weighted_rows(counts: Any, scores: Floats) -> Any:
     return sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
 
 
+def few_words(counts: Any, fewer_than: int, random: np.random.Generator) -> Any:
+    """The same documents with only a few of their words each, as if somebody had typed a sentence."""
+    lengths = np.diff(counts.indptr)
+    owner = np.repeat(np.arange(counts.shape[0]), lengths)
+    order = np.lexsort((random.random(counts.nnz), owner))
+    place = np.empty(counts.nnz, np.int64)
+    place[order] = np.arange(counts.nnz) - np.repeat(counts.indptr[:-1], lengths)
+    kept = place < random.integers(1, fewer_than, counts.shape[0])[owner]
+    starts = np.append(0, np.cumsum(kept))[counts.indptr]
+    return sp.csr_array((counts.data[kept], counts.indices[kept], starts), shape=counts.shape)
+
+
 def remembered_rows(corpus: Corpus, most_entries: int, random: np.random.Generator) -> Any:
     """Which documents to remember: all that have tags and words, or as many at random as fit."""
     entries = np.diff(corpus.counts.indptr)
@@ -56,8 +68,8 @@ def remembered_rows(corpus: Corpus, most_entries: int, random: np.random.Generat
     return np.sort(shuffled[np.cumsum(entries[shuffled]) <= most_entries])
 
 
-def build_memory(vectors: Any, tags: Any, kinds: Any, n_jobs: int | None) -> Memory:
-    """Index the documents' vectors by word and sum them by tag."""
+def build_memory(vectors: Any, tags: Any, kinds: Any, names: Any, n_jobs: int | None) -> Memory:
+    """Index the documents' vectors by word and sum them by tag; ``names`` (words x tags) is what tags are called."""
     by_word = sp.csc_array(vectors)
     by_tag = sp.csc_array(tags)
     starts, words = read_only(vectors.indptr, np.int64), read_only(vectors.indices, np.int32)
@@ -79,13 +91,16 @@ def build_memory(vectors: Any, tags: Any, kinds: Any, n_jobs: int | None) -> Mem
         lengths=lengths,
         sizes=np.diff(by_tag.indptr),
         kinds=kinds,
+        name_starts=names.indptr,
+        name_tags=names.indices,
+        name_shares=names.data,
     )
 
 
 def as_memory(**arrays: Any) -> Memory:
     """The arrays as the kernels take them: one type each, so that they are compiled once."""
-    types: dict[str, type[np.generic]] = {"word_starts": np.int64, "tag_starts": np.int64}
-    types |= dict.fromkeys(("documents", "tags", "kinds"), np.int32)
+    types: dict[str, type[np.generic]] = dict.fromkeys(("word_starts", "tag_starts", "name_starts"), np.int64)
+    types |= dict.fromkeys(("documents", "tags", "kinds", "name_tags"), np.int32)
     return Memory(**{name: read_only(arrays[name], types.get(name, np.float32)) for name in Memory._fields})
 
 
@@ -108,6 +123,10 @@ def check_memory(memory: Memory, n_words: int) -> None:
         and len(memory.lengths) == len(memory.kinds) == n_tags
         and _within(memory.documents, n_documents)
         and _within(memory.tags, n_tags)
+        and len(memory.name_starts) == n_words + 1
+        and _are_starts(memory.name_starts, len(memory.name_tags))
+        and len(memory.name_shares) == len(memory.name_tags)
+        and _within(memory.name_tags, n_tags)
     )
     if not sound:
         raise ValueError("the documents that its tag predictor remembers do not fit together")

@@ -13,22 +13,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import scipy.sparse as sp
 
 from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats
-from tagtopic.inference.tag_evidence import N_COLUMNS, Evidence, Memory, Queries, gather_evidence
+from tagtopic.inference.tag_evidence import N_COLUMNS, NEW, Evidence, Memory, Queries, gather_evidence
 from tagtopic.models.prediction.memory import (
     MOST_ENTRIES,
     as_memory,
     build_memory,
     check_memory,
+    few_words,
     kinds_of,
     remembered_rows,
     weighted_rows,
     word_scores,
 )
 from tagtopic.models.prediction.mixing import features, learn_mix, probabilities
+from tagtopic.models.prediction.names import name_shares
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -37,6 +40,10 @@ NEIGHBOURS = 50
 CANDIDATES = 200
 EXAMPLES = 300
 """Documents on which the mix is learnt."""
+
+FEW_WORDS = 12
+"""Fewer different words than this has a short text. A mix learnt on whole documents alone finds a quarter less of the
+tags for two words (TMDB's keywords, held-out training documents: recall@10 0.094 instead of 0.123)."""
 
 BATCH = 1024
 LEARNING_BATCH = 64
@@ -71,9 +78,11 @@ class TagPredictor:
         scores = word_scores(kept.counts)
         vectors = weighted_rows(kept.counts, scores)
         kind_names, kinds = kinds_of(kept.tag_names)
-        memory = build_memory(vectors, kept.tags, kinds, n_jobs)
+        names = name_shares(kept.tag_names, kept.words, scores)
+        memory = build_memory(vectors, kept.tags, kinds, names, n_jobs)
         sample = np.sort(random.permutation(len(kept))[:EXAMPLES])
-        mix = _learn(memory, vectors[sample], sample, len(kind_names), n_jobs)
+        short = weighted_rows(few_words(kept.counts[sample], FEW_WORDS, random), scores)
+        mix = _learn(memory, vectors[sample], short, sample, len(kind_names), n_jobs)
         return cls(memory, scores, mix, memory.sizes / np.float64(len(kept)), kept.tag_names, kind_names)
 
     def predict(
@@ -87,7 +96,7 @@ class TagPredictor:
         answers: list[Ranked] = []
         for first, last in cut_rows(counts.shape[0], BATCH):
             vectors = weighted_rows(counts[first:last], self.scores)
-            evidence = gather(self.memory, vectors, None, max(CANDIDATES, n), allowed, n_jobs)
+            evidence = gather(self.memory, queries_of(vectors), max(CANDIDATES, n), allowed, n_jobs)
             values = probabilities(features(evidence), self.mix[self.memory.kinds[evidence.tags]])
             answers += [
                 self._ranked(evidence.tags[i, :found], values[i, :found], n) if found else self._by_share(allowed, n)
@@ -138,15 +147,21 @@ class TagPredictor:
         return self._ranked(tags, self.shares[tags], n)
 
 
-def gather(memory: Memory, vectors: Any, rows: Any, most: int, allowed: Any, n_jobs: int | None) -> Evidence:
-    """The evidence for each vector, all cores at once; ``rows`` says which remembered documents they are, if any."""
-    n_queries, most = vectors.shape[0], min(most, len(memory.sizes))
-    queries = Queries(
+def queries_of(vectors: Any, rows: Any = None, whole: Any = None) -> Queries:
+    """The vectors as the kernels take them; ``rows`` says which remembered documents they are, if any."""
+    n_queries = vectors.shape[0]
+    return Queries(
         read_only(vectors.indptr, np.int64),
         read_only(vectors.indices, np.int32),
         read_only(vectors.data, np.float32),
-        read_only(np.full(n_queries, -1) if rows is None else rows, np.int64),
+        read_only(np.full(n_queries, NEW) if rows is None else rows, np.int64),
+        read_only(np.arange(n_queries) if whole is None else whole, np.int64),
     )
+
+
+def gather(memory: Memory, queries: Queries, most: int, allowed: Any, n_jobs: int | None) -> Evidence:
+    """The evidence for each query, all cores at once."""
+    n_queries, most = len(queries.rows), min(most, len(memory.sizes))
     evidence = Evidence(
         np.zeros(n_queries, np.int64),
         np.zeros((n_queries, most), np.int32),
@@ -162,13 +177,15 @@ def gather(memory: Memory, vectors: Any, rows: Any, most: int, allowed: Any, n_j
     return evidence
 
 
-def _learn(memory: Memory, vectors: Any, rows: Any, n_kinds: int, n_jobs: int | None) -> Float64s:
-    """The mix, from remembered documents that are asked about as if they were new."""
+def _learn(memory: Memory, vectors: Any, short: Any, rows: Any, n_kinds: int, n_jobs: int | None) -> Float64s:
+    """The mix, from remembered documents that are asked about as if they were new, whole and in ``short``."""
     inputs, right, kinds = [], [], []
     everything = np.ones(len(memory.sizes), bool)
     for first, last in cut_rows(len(rows), LEARNING_BATCH):
-        part = rows[first:last]
-        evidence = gather(memory, vectors[first:last], part, CANDIDATES, everything, n_jobs)
+        part = np.tile(rows[first:last], 2)
+        asked = sp.csr_array(sp.vstack([vectors[first:last], short[first:last]]))
+        queries = queries_of(asked, part, np.tile(np.arange(last - first), 2))
+        evidence = gather(memory, queries, CANDIDATES, everything, n_jobs)
         inputs.append(features(evidence)[_present(evidence)])
         right.append(_is_right(memory, part, evidence)[_present(evidence)])
         kinds.append(memory.kinds[evidence.tags[_present(evidence)]])

@@ -1,0 +1,170 @@
+"""`tagtopic audit`: tags that do not belong, tags that may be one, and what each kind of tag explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tagtopic.cli import options
+from tagtopic.cli.help import examples
+from tagtopic.cli.inputs import Columns, load_model, read_corpus
+from tagtopic.cli.output import Answer, Column, check_output, show
+
+if TYPE_CHECKING:
+    from tagtopic.models.audit import TagReport
+
+SHOWN = 20
+
+
+class About(StrEnum):
+    """What an audit can tell of."""
+
+    ENTRIES = "entries"
+    TAGS = "tags"
+    DUPLICATES = "duplicates"
+    KINDS = "kinds"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command(
+        epilog=examples(
+            "tagtopic audit movies.tagtopic movies.jsonl --text storyline --tags director,keywords",
+            "tagtopic audit movies.tagtopic movies.jsonl --text storyline --tags keywords --about tags -o tags.csv",
+            "tagtopic audit movies.tagtopic movies.jsonl --text storyline --tags stars --about duplicates --json",
+        )
+    )(audit)
+
+
+def audit(
+    model: options.Model,
+    files: options.Inputs,
+    text: options.Text = None,
+    tags: options.Tags = None,
+    id_column: options.Id = None,
+    tag_separator: options.TagSeparator = None,
+    about: Annotated[
+        About,
+        typer.Option("--about", help="Tags on documents, tags on all of theirs, tags that may be one, or kinds."),
+    ] = About.ENTRIES,
+    top: Annotated[int | None, typer.Option("--top", "-n", min=1, help="At most so many, worst first.")] = None,
+    file_format: options.Format = None,
+    skip_errors: options.SkipErrors = False,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find tags that explain nothing of their documents, worst first, with the evidence.
+
+    `belongs` is the probability that a tag belongs on its document, had that been even odds, and `p` the share of
+    random tags that would look as good.
+    """
+    check_output(output)
+    fitted = load_model(model).set_params(n_jobs=jobs)
+    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
+    corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
+    report = fitted.audit_tags(corpus)
+    answers = {
+        About.ENTRIES: _entries, About.TAGS: _tags, About.DUPLICATES: _duplicates, About.KINDS: _kinds,
+    }  # fmt: skip
+    shown = SHOWN if top is None else top
+    show(answers[about](report, top), as_json=as_json, output=output, quiet=quiet, at_most=shown)
+
+
+def _entries(report: TagReport, top: int | None) -> Answer:
+    entries = report.entries[:top]
+    return Answer(
+        title=f"{len(entries):,} tags on documents, those that belong least first",
+        columns=[
+            Column("document"), Column("tag"), Column("belongs", number=True), Column("p", number=True),
+            Column("weight", number=True), Column("expected", number=True), Column("words that disagree", ratio=1),
+        ],
+        lines=[
+            [e.document, e.tag, f"{e.belongs:.3f}", f"{e.p_value:.3f}", f"{e.weight:.2f}", f"{e.expected_weight:.2f}",
+             " ".join(e.disagreeing)]
+            for e in entries[: SHOWN if top is None else top]
+        ],
+        value=_Made(entries),
+        rows=_Made(entries, flat=True),
+        table=entries.table(),
+    )  # fmt: skip
+
+
+def _tags(report: TagReport, top: int | None) -> Answer:
+    tags = report.tags[:top]
+    return Answer(
+        title=f"{len(tags):,} tags, those that belong least first",
+        columns=[
+            Column("tag", ratio=1), Column("documents", number=True), Column("belongs", number=True),
+            Column("p", number=True), Column("weight", number=True), Column("expected", number=True),
+        ],
+        lines=[
+            [t.tag, f"{t.documents:,}", f"{t.belongs:.3f}", f"{t.p_value:.2g}", f"{t.weight:.2f}",
+             f"{t.expected_weight:.2f}"]
+            for t in tags[: SHOWN if top is None else top]
+        ],
+        value=_Made(tags),
+        rows=_Made(tags),
+        table=tags.table(),
+    )  # fmt: skip
+
+
+def _duplicates(report: TagReport, top: int | None) -> Answer:
+    pairs = report.duplicates[:top]
+    rows = [
+        {
+            "first": pair.first, "second": pair.second, "topic_likeness": pair.topic_likeness,
+            "first_documents": pair.documents[0], "second_documents": pair.documents[1], "together": pair.together,
+        }
+        for pair in pairs
+    ]  # fmt: skip
+    return Answer(
+        title=f"{len(pairs):,} pairs of tags that may be one",
+        columns=[
+            Column("first"), Column("second"), Column("topics alike", number=True), Column("documents", number=True),
+            Column("together", number=True),
+        ],
+        lines=[
+            [p.first, p.second, f"{p.topic_likeness:.2f}", f"{p.documents[0]:,} / {p.documents[1]:,}", str(p.together)]
+            for p in pairs
+        ],
+        value=rows,
+        rows=rows,
+    )  # fmt: skip
+
+
+def _kinds(report: TagReport, top: int | None) -> Answer:
+    kinds = report.kinds[:top]
+    rest = {"kind": None, "tags": None, "documents": None, "share": report.latent_share, "belongs": None}
+    rows: list[dict[str, Any]] = [*map(vars, kinds), rest]
+    return Answer(
+        title="how much of the words each kind of tag explains",
+        columns=[
+            Column("kind"), Column("share", number=True), Column("tags", number=True),
+            Column("documents", number=True), Column("belongs", number=True),
+        ],
+        lines=[
+            [k.kind or "(no kind)", f"{k.share:.1%}", f"{k.tags:,}", f"{k.documents:,}", f"{k.belongs:.2f}"]
+            for k in kinds
+        ] + [["(no tag)", f"{report.latent_share:.1%}", "", "", ""]],
+        value=rows,
+        rows=rows,
+    )  # fmt: skip
+
+
+class _Made(Sequence[dict[str, Any]]):
+    """Records as dicts, made one by one as they are written; ``flat`` ones have no lists."""
+
+    def __init__(self, records: Sequence[Any], *, flat: bool = False) -> None:
+        self._records, self._flat = records, flat
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __getitem__(self, index: Any) -> Any:
+        record = vars(self._records[index])
+        return {**record, "disagreeing": " ".join(record["disagreeing"])} if self._flat else record

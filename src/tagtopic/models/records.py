@@ -1,0 +1,84 @@
+"""Records kept as columns: a million of them are a few arrays, and each becomes an object when it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of names: the number of each record's name, and the names."""
+
+    codes: NDArray[Any]
+    names: Sequence[str]
+
+
+Column = NDArray[Any] | Coded
+
+
+class Records(Sequence[T], Generic[T]):
+    """Records in an order; ``records[i]`` makes one, ``records[a:b]`` and iteration make no more than is asked for."""
+
+    def __init__(
+        self, columns: Mapping[str, Column], make: Callable[[int], T], order: NDArray[Any] | None = None
+    ) -> None:
+        self._columns = dict(columns)
+        self._make = make
+        first = next(iter(self._columns.values()))
+        self._order = np.arange(len(first.codes if isinstance(first, Coded) else first)) if order is None else order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Records[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Records[T]:
+        if isinstance(index, slice):
+            return Records(self._columns, self._make, self._order[index])
+        return self._make(int(self._order[index]))
+
+    def __iter__(self) -> Iterator[T]:
+        return (self._make(int(i)) for i in self._order)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self[:3]))
+        return f"[{shown}{', …' if len(self) > 3 else ''}] ({len(self):,} records)"
+
+    def column(self, name: str) -> Any:
+        """One column of all records, in their order: numbers as an array, names as a list."""
+        found = self._columns[name]
+        if isinstance(found, Coded):
+            return [found.names[i] for i in found.codes[self._order]]
+        return found[self._order]
+
+    def table(self) -> Any:
+        """All columns as an Arrow table; names are kept once."""
+        import pyarrow as pa
+
+        arrays = {}
+        for name, found in self._columns.items():
+            if isinstance(found, Coded):
+                used, codes = np.unique(found.codes[self._order], return_inverse=True)
+                names = pa.array([found.names[i] for i in used], pa.string())
+                arrays[name] = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)
+            else:
+                arrays[name] = pa.array(found[self._order])
+        return pa.table(arrays)
+
+
+def _same(first: object, second: object) -> bool:
+    return first == second

@@ -1,0 +1,49 @@
+"""The audit of tags, from the command line."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+from tests.cli.conftest import Command
+
+from tagtopic import TWDA, Corpus
+
+READ = ("--text", "body", "--tags", "author,year")
+
+
+def test_a_table_for_a_person(tagtopic: Command, model: Path, documents: Path) -> None:
+    outcome = tagtopic("audit", model, documents, *READ)
+    assert outcome.code == 0
+    assert outcome.out.startswith("120 tags on documents, those that belong least first")
+    assert len(outcome.out.splitlines()) == 22
+    assert len(tagtopic("audit", model, documents, *READ, "--top", 3).out.splitlines()) == 5
+
+
+def test_entries_are_those_of_the_model(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
+    report = TWDA.load(model).audit_tags(Corpus.read(documents, text="body", tags=["author", "year"]))
+    found: Any = tagtopic("audit", model, documents, *READ, "--json").json
+    assert [entry["document"] for entry in found] == report.entries.column("document")
+    assert found[0] == {**vars(report.entries[0]), "disagreeing": list(report.entries[0].disagreeing)}
+    for name in ("audit.csv", "audit.parquet", "audit.json"):
+        assert tagtopic("audit", model, documents, *READ, "-o", tmp_path / name).code == 0
+    with (tmp_path / "audit.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["tag"] for row in rows] == report.entries.column("tag")
+    assert rows[0]["disagreeing"] == " ".join(report.entries[0].disagreeing)
+    assert parquet.read_table(tmp_path / "audit.parquet").column("belongs").to_pylist() == [
+        entry.belongs for entry in report.entries
+    ]
+
+
+def test_tags_kinds_and_duplicates(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
+    tags: Any = tagtopic("audit", model, documents, *READ, "--about", "tags", "--json").json
+    assert {tag["tag"] for tag in tags} == {"author:Ada", "author:Mary", "author:Jane", "year:1800", "year:1801"}
+    assert "author:Ada" in tagtopic("audit", model, documents, *READ, "--about", "tags").out
+    kinds: Any = tagtopic("audit", model, documents, *READ, "--about", "kinds", "--json").json
+    assert [kind["kind"] for kind in kinds][-1] is None
+    assert abs(sum(kind["share"] for kind in kinds) - 1) < 1e-4
+    assert "(no tag)" in tagtopic("audit", model, documents, *READ, "--about", "kinds").out
+    assert tagtopic("audit", model, documents, *READ, "--about", "duplicates", "--json").json == []
+    assert tagtopic("audit", model, documents, *READ, "--about", "duplicates").code == 0
+    assert tagtopic("audit", model, documents, *READ, "--about", "tags", "-o", tmp_path / "t.tsv").code == 0

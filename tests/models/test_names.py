@@ -1,0 +1,46 @@
+"""What tags are called, as evidence."""
+
+import numpy as np
+import pytest
+
+from tagtopic import TWDA, Corpus
+from tagtopic.models.prediction.memory import few_words
+from tagtopic.models.prediction.names import name_shares, name_words
+
+
+def test_a_name_is_what_stands_after_the_kind() -> None:
+    assert name_words("keyword:Serial-Killer (real)") == {"serial", "killer", "real"}
+    assert name_words("python") == {"python"}
+    assert name_words("debtag:works-with::audio_file") == {"works", "with", "audio", "file"}
+
+
+def test_the_words_of_a_name_share_it_by_their_scores() -> None:
+    scores = np.array([1.0, 3.0, 2.0], np.float32)
+    tags = ["k:serial killer", "k:killer whale", "k:end of killer", "k:nobody"]
+    table = name_shares(tags, ["serial", "killer", "end"], scores).toarray()
+    np.testing.assert_allclose(table[:, 0], [0.25, 0.75, 0])
+    np.testing.assert_allclose(table[:, 1], [0, 0.5, 0])  # the rarest word stands for the whale
+    np.testing.assert_allclose(table[:, 2], [0, 0.6, 0.4])  # "of" is too short to be missed
+    assert not table[:, 3].any()
+    assert name_shares([], ["serial"], scores[:1]).shape == (1, 0)
+
+
+def test_a_rare_tag_is_predicted_by_its_name() -> None:
+    random = np.random.default_rng(0)
+    things = ["vampire", "robot", "pirate", "ghost", "wizard", "dragon", "zombie", "spy"]
+    filler = [f"word{i}" for i in range(60)]
+    rows = [random.choice(things) for _ in range(400)]
+    texts = [" ".join([*random.choice(filler, 12), thing]) for thing in rows]
+    tags = [[f"keyword:{thing}"] if random.random() < 0.9 else [] for thing in rows]
+    model = TWDA(4, max_iter=5, random_state=0, progress=False).fit(Corpus.from_texts(texts, tags))
+    found = model.predict_tags([f"word1 word2 {thing}" for thing in things], 1)
+    assert [tags[0][0] for tags in found] == [f"keyword:{thing}" for thing in things]
+
+
+def test_short_texts_are_parts_of_documents() -> None:
+    counts = Corpus.from_counts(np.random.default_rng(0).poisson(2, (50, 30))).counts
+    few = few_words(counts, 5, np.random.default_rng(1))
+    lengths = np.diff(few.indptr)
+    assert set(lengths) == {1, 2, 3, 4}
+    assert ((few != 0).multiply(few != counts)).nnz == 0
+    assert few.toarray()[few.toarray() > 0] == pytest.approx(counts.toarray()[few.toarray() > 0])
