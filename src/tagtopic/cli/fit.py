@@ -81,7 +81,7 @@ def fit(
     ] = None,
     model: Annotated[Kind, typer.Option("--model", "-m", help="twda also learns from untagged documents.")] = Kind.TWDA,
     inference: Annotated[Way, typer.Option("--inference", help="How tag weights are inferred.")] = Way.COLLAPSED,
-    max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="The most iterations.")] = 100,
+    max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="The most iterations.")] = 200,
     tol: Annotated[float, typer.Option("--tol", min=0.0, help="Stop when the bound rises by less than this.")] = 1e-5,
     validation_fraction: Annotated[
         float | None,

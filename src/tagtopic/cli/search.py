@@ -40,7 +40,7 @@ def search_topics(
         typer.Option("--output", "-o", metavar="FOLDER", help="Keep what is finished, a table and a plot here."),
     ] = None,
     model: Annotated[Kind, typer.Option("--model", "-m", help="twda also learns from untagged documents.")] = Kind.TWDA,
-    max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="The most iterations of each fit.")] = 100,
+    max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="The most iterations of each fit.")] = 200,
     test_size: Annotated[
         float, typer.Option("--test-size", min=0.0, max=1.0, help="Share of the documents held out.")
     ] = 0.2,
