@@ -50,7 +50,7 @@ def test_random_tags_are_found_and_come_first(audited: tuple[TagReport, set[tupl
     assert belongs == sorted(belongs)
 
 
-def test_p_values_of_random_tags_are_about_uniform_and_rather_cautious(
+def test_p_values_of_random_tags_are_uniform_or_cautious(
     audited: tuple[TagReport, set[tuple[str, str]]],
 ) -> None:
     report, noise = audited
