@@ -29,6 +29,7 @@ def evidence_of_one(x: Any, vectors: Any, tags: Any) -> Any:
     table[:, te.CLOSE] = tags.T @ likeness**4
     table[:, te.NEAREST] = (tags * likeness[:, None]).max(axis=0)
     table[:, te.DOCUMENTS] = tags.sum(axis=0)
+    table[:, te.MEAN] = tags.T @ likeness / np.maximum(tags.sum(axis=0), 1)
     table[:, te.NAMED] = (x > 0) @ NAMES.toarray()
     return table
 
@@ -62,7 +63,10 @@ def test_new_documents_and_few_neighbours() -> None:
         score = expected[:, te.CENTROID] / best[:, te.CENTROID] + expected[:, te.NEAR] / best[:, te.NEAR]
         score += expected[:, te.NAMED]
         assert set(found.tags[i]) == set(np.argsort(-score)[:5])
-        np.testing.assert_allclose(found.best[i], best[found.tags[i]][:, [te.CENTROID, te.NEAR]], rtol=2e-4)
+        np.testing.assert_allclose(found.best[i][:, :2], best[found.tags[i]][:, [te.CENTROID, te.NEAR]], rtol=2e-4)
+        likeness = dense[:30] @ dense[30 + i]
+        np.testing.assert_allclose(found.best[i][:, te.ALL_NEAR], (likeness**2).sum(), rtol=2e-4)
+        np.testing.assert_allclose(found.best[i][:, te.ALL_MEAN], likeness.mean(), rtol=2e-4)
 
 
 def test_the_paper_s_score_is_the_log_likelihood() -> None:

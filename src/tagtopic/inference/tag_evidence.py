@@ -7,6 +7,7 @@ s_i = q . x_i its likeness to document i, each tag j has
     near_j        sum of s_i^2 over those of the k most alike documents that have the tag
     close_j       sum of s_i^4 over all documents that have the tag
     nearest_j     the largest s_i among them
+    mean_j        the mean s_i among them
     named_j       the share of the words of the tag's own name that the document has
 
 all from one pass over the postings of the document's words: sum_{i has j} s_i is the centroid's product, so tags x
@@ -24,10 +25,15 @@ from numpy.typing import NDArray
 from tagtopic.inference.arrays import Floats, Int32s, Int64s
 from tagtopic.inference.compiled import compiled
 
-CENTROID, NEAR, CLOSE, NEAREST, DOCUMENTS, NAMED = range(6)
+CENTROID, NEAR, CLOSE, NEAREST, DOCUMENTS, NAMED, MEAN = range(7)
 """Columns of the evidence; DOCUMENTS is how many remembered documents have the tag."""
 
-N_COLUMNS = 6
+N_COLUMNS = 7
+
+BEST_CENTROID, BEST_NEAR, ALL_NEAR, ALL_MEAN = range(4)
+"""What a tag's evidence is held against: the best of its kind, and near and mean over all remembered documents."""
+
+N_MEASURES = 4
 
 NEW = -1
 
@@ -69,8 +75,8 @@ class Queries(NamedTuple):
 class Evidence(NamedTuple):
     """How many tags each query has, which, what speaks for them (columns above), and the best of their kinds.
 
-    ``found`` (queries), ``tags`` (queries, most), ``values`` (queries, most, columns), ``best`` (queries, most, 2): the
-    largest centroid and near score that any tag of the same kind has for this query.
+    ``found`` (queries), ``tags`` (queries, most), ``values`` (queries, most, columns), ``best`` (queries, most,
+    measures): what they are held against.
     """
 
     found: Int64s
@@ -110,14 +116,18 @@ def threshold(values: Floats, n: int) -> float:
 
 
 @compiled
-def sum_by_tag(memory: Memory, likeness: Floats, limit: float, table: Floats) -> None:
-    """Fill the table (tags, columns): sums over documents by tag."""
+def sum_by_tag(memory: Memory, likeness: Floats, limit: float, table: Floats) -> tuple[float, float]:
+    """Fill the table (tags, columns): sums over documents by tag; near and mean over all documents are returned."""
     table[:] = 0
+    all_near = total = 0.0
     for i in range(likeness.shape[0]):
         s = likeness[i]
         if s <= 0:
             continue
         square = s * s
+        total += s
+        if s >= limit:
+            all_near += square
         for p in range(memory.tag_starts[i], memory.tag_starts[i + 1]):
             row = table[memory.tags[p]]
             row[CENTROID] += s
@@ -126,6 +136,7 @@ def sum_by_tag(memory: Memory, likeness: Floats, limit: float, table: Floats) ->
                 row[NEAREST] = s
             if s >= limit:
                 row[NEAR] += square
+    return all_near, total / likeness.shape[0]
 
 
 @compiled
@@ -138,6 +149,7 @@ def finish_table(memory: Memory, removed: Floats, products: Floats, table: Float
     for j in range(table.shape[0]):
         m = removed[j]
         table[j, DOCUMENTS] = memory.sizes[j] - m
+        table[j, MEAN] = table[j, CENTROID] / max(table[j, DOCUMENTS], 1.0)
         # |c - m x|^2 where c . x = product + m and |x| = 1
         length = memory.lengths[j] - m * (2 * products[j] + m)
         table[j, CENTROID] = table[j, CENTROID] / math.sqrt(length) if length > 1e-6 else 0.0
@@ -157,31 +169,32 @@ def fill_table(
     memory: Memory, queries: Queries, query: int, n_near: int, likeness: Floats, removed: Floats, table: Floats,
     best: Floats,
 ) -> None:  # fmt: skip
-    """All that speaks for each tag, and the best of each kind, for one query."""
+    """All that speaks for each tag, and what it is held against in each kind, for one query."""
     whole = queries.whole[query]
     if whole == query:
         likenesses(memory, queries, query, likeness, removed)
-        sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
+        overall = sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
         finish_table(memory, removed, table[:, CENTROID], table)
     else:
         likenesses(memory, queries, whole, likeness, removed)
         sum_by_tag(memory, likeness, 0.0, table)
         products = table[:, CENTROID].copy()
         likenesses(memory, queries, query, likeness, removed)
-        sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
+        overall = sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
         finish_table(memory, removed, products, table)
     add_names(memory, queries, query, table)
     best_by_kind(memory, table, best)
+    best[:, ALL_NEAR], best[:, ALL_MEAN] = overall
 
 
 @compiled
 def best_by_kind(memory: Memory, table: Floats, best: Floats) -> None:
-    """For each kind of tag the largest centroid and near score: ``best`` (kinds, 2)."""
+    """For each kind of tag the largest centroid and near score: ``best`` (kinds, measures)."""
     best[:] = 1e-6
     for j in range(table.shape[0]):
         kind = memory.kinds[j]
-        best[kind, 0] = max(best[kind, 0], table[j, CENTROID])
-        best[kind, 1] = max(best[kind, 1], table[j, NEAR])
+        best[kind, BEST_CENTROID] = max(best[kind, BEST_CENTROID], table[j, CENTROID])
+        best[kind, BEST_NEAR] = max(best[kind, BEST_NEAR], table[j, NEAR])
 
 
 @compiled
@@ -191,7 +204,8 @@ def choose(memory: Memory, table: Floats, best: Floats, allowed: NDArray[np.bool
     for j in range(table.shape[0]):
         if allowed[j] and table[j, DOCUMENTS] > 0:
             kind = memory.kinds[j]
-            score[j] = table[j, CENTROID] / best[kind, 0] + table[j, NEAR] / best[kind, 1] + table[j, NAMED]
+            score[j] = table[j, CENTROID] / best[kind, BEST_CENTROID] + table[j, NEAR] / best[kind, BEST_NEAR]
+            score[j] += table[j, NAMED]
     limit = threshold(score, n)
     chosen = np.empty(n, np.int64)
     found = 0
@@ -217,7 +231,7 @@ def gather_evidence(
     """For queries ``first:last``, the most promising of the allowed tags and what speaks for them."""
     likeness = np.empty(memory.tag_starts.shape[0] - 1, np.float32)
     table = np.empty((memory.sizes.shape[0], N_COLUMNS), np.float32)
-    best = np.empty((memory.kinds.max() + 1, 2), np.float32)
+    best = np.empty((memory.kinds.max() + 1, N_MEASURES), np.float32)
     removed = np.empty(memory.sizes.shape[0], np.float32)
     for query in range(first, last):
         fill_table(memory, queries, query, n_near, likeness, removed, table, best)
@@ -238,7 +252,7 @@ def gather_given(
     """For queries ``first:last``, what speaks for the tags that each is given: one row an entry of ``tags``."""
     likeness = np.empty(memory.tag_starts.shape[0] - 1, np.float32)
     table = np.empty((memory.sizes.shape[0], N_COLUMNS), np.float32)
-    best = np.empty((memory.kinds.max() + 1, 2), np.float32)
+    best = np.empty((memory.kinds.max() + 1, N_MEASURES), np.float32)
     removed = np.empty(memory.sizes.shape[0], np.float32)
     for query in range(first, last):
         fill_table(memory, queries, query, n_near, likeness, removed, table, best)

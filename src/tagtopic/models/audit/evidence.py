@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats
-from tagtopic.inference.tag_evidence import N_COLUMNS, NEW, Evidence, gather_given
+from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, NEW, Evidence, gather_given
 from tagtopic.models.prediction.mixing import features
 from tagtopic.models.prediction.predictor import CHUNK, NEIGHBOURS, TagPredictor, queries_of
 
@@ -133,7 +133,7 @@ def owners(tags: Any) -> Any:
 def _documents_alike(remembered: Remembered, asked: Asked, n_jobs: int | None) -> Floats:
     queries = queries_of(asked.vectors, asked.rows)
     starts, indices = read_only(asked.tags.indptr, np.int64), read_only(asked.tags.indices, np.int32)
-    values, best = np.zeros((len(indices), N_COLUMNS), np.float32), np.ones((len(indices), 2), np.float32)
+    values, best = np.zeros((len(indices), N_COLUMNS), np.float32), np.ones((len(indices), N_MEASURES), np.float32)
 
     def ask(part: tuple[int, int]) -> None:
         gather_given(remembered.predictor.memory, queries, *part, starts, indices, NEIGHBOURS, values, best)

@@ -3,8 +3,9 @@
 Each training document of a sample is asked about as if it were not remembered (the kernel takes it, and its part in its
 tags' sums, away exactly). Whether a tag that then comes up is among the document's own is what the regression learns,
 so its probabilities are calibrated for new documents, and nothing is held back from the memory. Each is asked about
-twice, with all of its words and with a few, since people also ask about a single sentence. One set of coefficients
-for each kind of tag that has enough examples, since years and authors are not equally easy; else the common one.
+twice, with all of its words and with a few, since people also ask about a single sentence: there are two mixes, each
+with one set of coefficients for each kind of tag that has enough examples (years and authors are not equally easy;
+else the common one) and an offset for each tag.
 """
 
 from __future__ import annotations
@@ -14,12 +15,27 @@ from typing import Any
 import numpy as np
 
 from tagtopic.inference.arrays import Float64s, Floats, Int32s
-from tagtopic.inference.tag_evidence import CENTROID, CLOSE, DOCUMENTS, NAMED, NEAR, NEAREST, Evidence
+from tagtopic.inference.tag_evidence import (
+    ALL_MEAN,
+    ALL_NEAR,
+    BEST_CENTROID,
+    BEST_NEAR,
+    CENTROID,
+    CLOSE,
+    DOCUMENTS,
+    MEAN,
+    NAMED,
+    NEAR,
+    NEAREST,
+    Evidence,
+)
 
-N_FEATURES = 14
+N_FEATURES = 16
 
 ENOUGH = 30
 """Right tags of a kind among the examples, from which it gets coefficients of its own."""
+
+OFFSET_VARIANCE, OFFSET_STEPS = 1.0, 8
 
 WHOLE = 0.999
 """A name all of whose words the document has."""
@@ -36,21 +52,24 @@ def features(evidence: Evidence) -> Floats:
     """
     values, best = evidence.values, evidence.best
     centroid, near, named = values[..., CENTROID], values[..., NEAR], values[..., NAMED]
+    share = np.clip(near / np.maximum(best[..., ALL_NEAR], 1e-9), 0, 1)
     columns = [
         np.log(centroid + 0.01),
         np.log(near + 0.001),
         np.log(values[..., CLOSE] + 1e-5),
         np.log(values[..., NEAREST] + 0.02),
         np.log(values[..., DOCUMENTS] + 0.5),
-        centroid / best[..., 0],
-        near / best[..., 1],
-        np.log(best[..., 0] + 0.01),
-        np.log(best[..., 1] + 0.001),
+        centroid / best[..., BEST_CENTROID],
+        near / best[..., BEST_NEAR],
+        np.log(best[..., BEST_CENTROID] + 0.01),
+        np.log(best[..., BEST_NEAR] + 0.001),
         named,
         (named > WHOLE).astype(values.dtype),
         named * np.log(values[..., DOCUMENTS] + 0.5),
-        named * np.log(best[..., 0] + 0.01),
-        named * centroid / best[..., 0],
+        named * np.log(best[..., BEST_CENTROID] + 0.01),
+        named * centroid / best[..., BEST_CENTROID],
+        np.log((share + 0.01) / (1.01 - share)),
+        np.log((values[..., MEAN] + 1e-4) / (best[..., ALL_MEAN] + 1e-4)),
     ]
     return np.stack(columns, axis=-1)
 
@@ -66,11 +85,32 @@ def learn_mix(inputs: Floats, right: Any, kinds: Int32s, n_kinds: int) -> Float6
     return table
 
 
-def probabilities(inputs: Floats, coefficients: Float64s) -> Float64s:
-    """The probability of each example: ``coefficients`` (examples, N_FEATURES + 1), one row each."""
+def learn_offsets(log_odds: Float64s, right: Any, tags: Int32s, n_tags: int) -> Float64s:
+    """What to add to the log odds of each tag, since the same evidence is worth more for some: by Newton's method.
+
+    The prior is normal around 0 with variance OFFSET_VARIANCE, so rare tags keep what all tags of their kind have.
+    """
     from scipy.special import expit
 
-    return np.asarray(expit(np.einsum("...f,...f->...", inputs, coefficients[..., :-1]) + coefficients[..., -1]))
+    offsets = np.zeros(n_tags)
+    for _ in range(OFFSET_STEPS):
+        given = expit(log_odds + offsets[tags])
+        slope = np.bincount(tags, weights=right - given, minlength=n_tags) - offsets / OFFSET_VARIANCE
+        curvature = np.bincount(tags, weights=given * (1 - given), minlength=n_tags) + 1 / OFFSET_VARIANCE
+        offsets += np.clip(slope / curvature, -1, 1)
+    return offsets
+
+
+def probabilities(inputs: Floats, coefficients: Float64s, offsets: Float64s | float = 0.0) -> Float64s:
+    """The probability of each example: ``coefficients`` (examples, N_FEATURES + 1) and offsets, one each."""
+    from scipy.special import expit
+
+    return np.asarray(expit(log_odds_of(inputs, coefficients) + offsets))
+
+
+def log_odds_of(inputs: Floats, coefficients: Float64s) -> Float64s:
+    """The log odds of each example."""
+    return np.asarray(np.einsum("...f,...f->...", inputs, coefficients[..., :-1]) + coefficients[..., -1])
 
 
 def _coefficients(inputs: Floats, right: Any) -> Float64s:

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats
-from tagtopic.inference.tag_evidence import N_COLUMNS, NEW, Evidence, Memory, Queries, gather_evidence
+from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, NEW, Evidence, Memory, Queries, gather_evidence
 from tagtopic.models.prediction.memory import (
     MOST_ENTRIES,
     as_memory,
@@ -30,7 +30,14 @@ from tagtopic.models.prediction.memory import (
     weighted_rows,
     word_scores,
 )
-from tagtopic.models.prediction.mixing import features, learn_mix, probabilities
+from tagtopic.models.prediction.mixing import (
+    N_FEATURES,
+    features,
+    learn_mix,
+    learn_offsets,
+    log_odds_of,
+    probabilities,
+)
 from tagtopic.models.prediction.names import name_shares
 
 if TYPE_CHECKING:
@@ -38,7 +45,7 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 50
 CANDIDATES = 200
-EXAMPLES = 300
+EXAMPLES = 600
 """Documents on which the mix is learnt."""
 
 FEW_WORDS = 12
@@ -56,11 +63,15 @@ Ranked = list[tuple[str, float]]
 
 @dataclass(frozen=True, eq=False)
 class TagPredictor:
-    """What it takes to predict tags: the remembered documents, the words' scores, the mix, the share of each tag."""
+    """What it takes to predict tags: remembered documents, the words' scores, the mix, each tag's offset and share.
+
+    ``mix`` (2, kinds, features + 1) and ``offsets`` (2, tags) are for longer and for short texts.
+    """
 
     memory: Memory
     scores: Floats
     mix: Float64s
+    offsets: Float64s
     shares: Float64s
     tag_names: tuple[str, ...]
     kind_names: tuple[str, ...]
@@ -82,8 +93,8 @@ class TagPredictor:
         memory = build_memory(vectors, kept.tags, kinds, names, n_jobs)
         sample = np.sort(random.permutation(len(kept))[:EXAMPLES])
         short = weighted_rows(few_words(kept.counts[sample], FEW_WORDS, random), scores)
-        mix = _learn(memory, vectors[sample], short, sample, len(kind_names), n_jobs)
-        return cls(memory, scores, mix, memory.sizes / np.float64(len(kept)), kept.tag_names, kind_names)
+        mix, offsets = _learn(memory, vectors[sample], short, sample, len(kind_names), n_jobs)
+        return cls(memory, scores, mix, offsets, memory.sizes / np.float64(len(kept)), kept.tag_names, kind_names)
 
     def predict(
         self, counts: Any, n: int = 10, *, kinds: Iterable[str] | None = None, n_jobs: int | None = None
@@ -97,7 +108,9 @@ class TagPredictor:
         for first, last in cut_rows(counts.shape[0], BATCH):
             vectors = weighted_rows(counts[first:last], self.scores)
             evidence = gather(self.memory, queries_of(vectors), max(CANDIDATES, n), allowed, n_jobs)
-            values = probabilities(features(evidence), self.mix[self.memory.kinds[evidence.tags]])
+            short = (np.diff(vectors.indptr) < FEW_WORDS).astype(np.int64)[:, None]
+            mix, offsets = self.mix[short, self.memory.kinds[evidence.tags]], self.offsets[short, evidence.tags]
+            values = probabilities(features(evidence), mix, offsets)
             answers += [
                 self._ranked(evidence.tags[i, :found], values[i, :found], n) if found else self._by_share(allowed, n)
                 for i, found in enumerate(evidence.found.tolist())
@@ -118,7 +131,7 @@ class TagPredictor:
     def to_arrays(self) -> dict[str, Any]:
         """All that a file must keep; kinds come again from the names of the tags."""
         kept = {name: array for name, array in self.memory._asdict().items() if name != "kinds"}
-        return {**kept, "scores": self.scores, "mix": self.mix, "shares": self.shares}
+        return {**kept, "scores": self.scores, "mix": self.mix, "offsets": self.offsets, "shares": self.shares}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], tag_names: Sequence[str]) -> TagPredictor:
@@ -126,9 +139,11 @@ class TagPredictor:
         kind_names, kinds = kinds_of(tag_names)
         memory = as_memory(**arrays, kinds=kinds)
         check_memory(memory, len(arrays["scores"]))
-        if len(arrays["mix"]) != len(kind_names) or len(arrays["shares"]) != len(kinds):
+        expected = [(2, len(kind_names), N_FEATURES + 1), (2, len(kinds)), (len(kinds),)]
+        if [arrays[name].shape for name in ("mix", "offsets", "shares")] != expected:
             raise ValueError("its tag predictor has other tags than the model")
-        return cls(memory, arrays["scores"], arrays["mix"], arrays["shares"], tuple(tag_names), kind_names)
+        scores, mix, offsets, shares = (arrays[name] for name in ("scores", "mix", "offsets", "shares"))
+        return cls(memory, scores, mix, offsets, shares, tuple(tag_names), kind_names)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TagPredictor):
@@ -166,7 +181,7 @@ def gather(memory: Memory, queries: Queries, most: int, allowed: Any, n_jobs: in
         np.zeros(n_queries, np.int64),
         np.zeros((n_queries, most), np.int32),
         np.zeros((n_queries, most, N_COLUMNS), np.float32),
-        np.ones((n_queries, most, 2), np.float32),
+        np.ones((n_queries, most, N_MEASURES), np.float32),
     )
 
     def ask(part: tuple[int, int]) -> None:
@@ -177,9 +192,11 @@ def gather(memory: Memory, queries: Queries, most: int, allowed: Any, n_jobs: in
     return evidence
 
 
-def _learn(memory: Memory, vectors: Any, short: Any, rows: Any, n_kinds: int, n_jobs: int | None) -> Float64s:
-    """The mix, from remembered documents that are asked about as if they were new, whole and in ``short``."""
-    inputs, right, kinds = [], [], []
+def _learn(
+    memory: Memory, vectors: Any, short: Any, rows: Any, n_kinds: int, n_jobs: int | None
+) -> tuple[Float64s, Float64s]:
+    """The mix and the offsets, from remembered documents asked about as if they were new, whole and in ``short``."""
+    inputs, right, tags, is_short = [], [], [], []
     everything = np.ones(len(memory.sizes), bool)
     for first, last in cut_rows(len(rows), LEARNING_BATCH):
         part = np.tile(rows[first:last], 2)
@@ -188,8 +205,17 @@ def _learn(memory: Memory, vectors: Any, short: Any, rows: Any, n_kinds: int, n_
         evidence = gather(memory, queries, CANDIDATES, everything, n_jobs)
         inputs.append(features(evidence)[_present(evidence)])
         right.append(_is_right(memory, part, evidence)[_present(evidence)])
-        kinds.append(memory.kinds[evidence.tags[_present(evidence)]])
-    return learn_mix(np.concatenate(inputs), np.concatenate(right), np.concatenate(kinds), n_kinds)
+        tags.append(evidence.tags[_present(evidence)])
+        is_short.append(np.repeat(np.repeat([False, True], last - first), evidence.found))
+    mixes, offsets = [], []
+    for wanted in (False, True):
+        chosen = [part == wanted for part in is_short]
+        parts = ((array[of] for array, of in zip(arrays, chosen, strict=True)) for arrays in (inputs, right, tags))
+        examples, is_right, tag = (np.concatenate(list(part)) for part in parts)
+        mixes.append(learn_mix(examples, is_right, memory.kinds[tag], n_kinds))
+        log_odds = log_odds_of(examples, mixes[-1][memory.kinds[tag]])
+        offsets.append(learn_offsets(log_odds, is_right, tag, len(memory.sizes)))
+    return np.stack(mixes), np.stack(offsets)
 
 
 def _present(evidence: Evidence) -> Any:
