@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -56,28 +57,35 @@ PATIENCE = 3600.0
 """Seconds that another library's fit may take."""
 
 
+NOT_OF_THE_RESULT = {"n_jobs", "timeout", "progress", "callbacks", "checkpoint", "checkpoint_every"}
+
+
 def arguments_of(name: str, topics: int | None, *, quick: bool) -> dict[str, Any]:
-    """What a cell writes down of its model: all that its result depends on."""
+    """What a cell writes down of its model: all that its result depends on.
+
+    Defaults are among it, so that a model whose defaults have changed is measured again.
+    """
     chosen = CONTESTANTS[name]
-    arguments = chosen.always | (chosen.quick if quick else chosen.full)
+    given = chosen.always | (chosen.quick if quick else chosen.full) | {"random_state": SEED}
     if chosen.has_topics:
-        arguments = {"n_topics": topics} | arguments
-    return arguments
+        given["n_topics"] = topics
+    settings = _kind(chosen)(**given).get_params(deep=False)
+    return {key: value for key, value in sorted(settings.items()) if key not in NOT_OF_THE_RESULT}
 
 
 def make(name: str, arguments: dict[str, Any], jobs: int | None) -> Any:
     """The model, not fitted."""
-    from importlib import import_module
-
     chosen = CONTESTANTS[name]
-    extra: dict[str, Any] = {"random_state": SEED}
+    extra: dict[str, Any] = {"n_jobs": jobs}
     if chosen.foreign:
-        extra["timeout"] = PATIENCE  # one thread each: tomotopy is the same from run to run only then
-    else:
-        extra["n_jobs"] = jobs
+        extra = {"timeout": PATIENCE}  # one thread each: tomotopy is the same from run to run only then
     if chosen.module == "tagtopic.models":
         extra["progress"] = False
-    return getattr(import_module(chosen.module), chosen.kind)(**arguments, **extra)
+    return _kind(chosen)(**arguments, **extra)
+
+
+def _kind(chosen: Contestant) -> Any:
+    return getattr(import_module(chosen.module), chosen.kind)
 
 
 def topic_scores(model: Any, corpus: Corpus) -> Iterator[tuple[slice, Float64s]]:

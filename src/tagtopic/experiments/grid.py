@@ -103,12 +103,12 @@ class Grid:
                 if minutes is not None and time.monotonic() - begun > 60 * minutes:
                     tell(f"{minutes:g} minutes are over: the same command goes on from here")
                     break
-                advance(_title(settings), 0)
+                advance(title_of(settings), 0)
                 cell = _measured(settings, measure)
                 self._save(cell)
                 if cell.error is not None:
-                    tell(f"failed: {_title(settings)}: {cell.error}")
-                advance(_title(settings), 1)
+                    tell(f"failed: {title_of(settings)}: {cell.error}")
+                advance(title_of(settings), 1)
         return self.finished(cells)
 
     def _save(self, cell: Cell) -> None:
@@ -135,7 +135,8 @@ def _measured(settings: Settings, measure: Measure) -> Cell:
     return Cell(settings, rows, error, round(time.perf_counter() - begun, 3))
 
 
-def _title(settings: Settings) -> str:
+def title_of(settings: Settings) -> str:
+    """A cell in words."""
     hidden = {"folds"}
     return ", ".join(
         f"{value}" if isinstance(value, str) else f"{name} {value}"

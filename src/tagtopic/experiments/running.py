@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tagtopic.experiments.experiment import Experiment, Plan
-from tagtopic.experiments.grid import Cell, Grid, Row, Tell
+from tagtopic.experiments.grid import Cell, Grid, Row, Tell, title_of
 from tagtopic.experiments.plots import require_matplotlib, write_plot
 from tagtopic.experiments.subject import Subject
 from tagtopic.experiments.tables import Table, write_parquet, write_text
@@ -117,6 +117,6 @@ def _page(experiment: Experiment, subject: Subject, tables: list[Table], failed:
     lines += [table.markdown() for table in tables]
     if failed:
         lines.append("## Failed\n")
-        lines += [f"- {cell.settings.get('model')}, {cell.settings}: {cell.error}" for cell in failed]
+        lines += [f"- {title_of(cell.settings)}: {cell.error}" for cell in failed]
         lines.append("")
     return "\n".join(lines)
