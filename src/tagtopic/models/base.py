@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.mapped import column_sizes, column_sums
 from tagtopic.engines.base import Engine
 from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.arrays import way_for_new_documents
@@ -242,11 +243,9 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         self.tag_topics_ = parameters.theta
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names
         self.rules_ = corpus.rules
-        self.word_counts_ = np.bincount(
-            corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words
-        ).astype(np.float64)
+        self.word_counts_ = column_sums(corpus.counts)
         self.topic_shares_ = smoothed_shares(outcome.topic_sizes, 0.0)
-        self.tag_frequencies_ = np.bincount(corpus.tags.indices, minlength=corpus.n_tags) / len(corpus)
+        self.tag_frequencies_ = column_sizes(corpus.tags) / len(corpus)
         self.tag_weight_prior_ = parameters.pi
         self.latent_weight_prior_ = parameters.pi_latent
         # TWTM never learns mu; a document without tags then leans to what the corpus is about

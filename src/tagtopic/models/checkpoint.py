@@ -53,7 +53,7 @@ class Saved:
     def resume(self, run: Run, settings: EMSettings, watch: Watch | None = None) -> ExpectationMaximisation:
         """The run, going on from here."""
         em = ExpectationMaximisation(run, self.now.parameters, self.now.priors, settings, watch)
-        run.state = self.state
+        run.restore(self.state)
         em.history, em.topic_sizes, em.last_move, em.best = (
             self.history,
             self.now.topic_sizes,

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.growing import GrowingArray
+from tagtopic.corpus.mapped import column_sizes, release
 from tagtopic.corpus.matrices import csr
 from tagtopic.engines.workers import cut_evenly
 from tagtopic.evaluation.halves import scored_counts, with_data
@@ -135,14 +136,14 @@ def _without(counts: Any, rows: Int64s, scored: Any, folder: Path) -> Any:
             offsets.append(np.append(0, np.cumsum(data > 0))[starts[1:]] + len(words))
             words.append(counts.indices[entries][data > 0])
             kept.append(data[data > 0])
+            release(counts.indices[entries], counts.data[entries])
         return csr(np.concatenate(offsets), words.finish(), kept.finish(), counts.shape[1])
 
 
 def _held_out(corpus: Corpus, training: Corpus, rows: Int64s, scored: Any) -> HeldOut:
     """The scored words of the sample, less those that training never saw: no model can know them."""
     sampled = corpus[rows]
-    known = np.zeros(corpus.n_words, bool)
-    known[training.counts.indices] = True
+    known = column_sizes(training.counts) > 0
     words = _with_counts(sampled, with_data(sampled.counts, scored * known[sampled.counts.indices]))
     used = np.flatnonzero(np.diff(words.counts.indptr))
     starts = corpus.tags.indptr[rows[used]]
