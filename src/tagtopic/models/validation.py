@@ -22,7 +22,7 @@ from tagtopic.corpus import Corpus
 from tagtopic.corpus.growing import GrowingArray
 from tagtopic.corpus.mapped import column_sizes, release
 from tagtopic.corpus.matrices import csr
-from tagtopic.engines.workers import cut_evenly
+from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.evaluation.halves import scored_counts, with_data
 from tagtopic.evaluation.perplexity import log_probabilities
 from tagtopic.inference.arrays import Floats, Int64s
@@ -52,14 +52,18 @@ class HeldOut:
 
     def perplexity(self, run: Run, parameters: Parameters) -> float:
         """Of the held-out words, under each document's weights as they stand."""
-        counts, psi, mixes = self.words.counts, parameters.psi, self._mixes(run, parameters)
+        return self.score(self._mixes(run, parameters), parameters.psi, run.workers)
+
+    def score(self, mixes: Floats, psi: Floats, workers: Workers) -> float:
+        """The perplexity of the held-out words under these topic mixes of the documents."""
+        counts = self.words.counts
         starts, words, tokens = (np.asarray(array) for array in (counts.indptr, counts.indices, counts.data))
 
         def score(part: tuple[int, int]) -> Any:
             first, last = part
             return log_probabilities(starts[first : last + 1], words, tokens, mixes[first:last], psi)
 
-        parts = run.workers.map(score, cut_evenly(counts.indptr, CHUNK_ENTRIES))
+        parts = workers.map(score, cut_evenly(counts.indptr, CHUNK_ENTRIES))
         # fsum is exact: how the work was cut cannot change the value
         return math.exp(-math.fsum(np.concatenate(parts).tolist()) / float(self.words.lengths().sum()))
 
