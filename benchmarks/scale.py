@@ -158,12 +158,15 @@ def inner_loops(documents: Any, first: int, last: int, psi: Any, mix: Any, repea
     rows, counts = np.empty((most, psi.shape[1]), psi.dtype), np.empty(most, psi.dtype)
     sums, pull = np.empty(most, psi.dtype), np.empty(psi.shape[1], psi.dtype)
     total = 0.0
+    mix = mix.copy()
     for d in range(first, last):
+        mix[:] = 1.0 / mix.shape[0]
         start, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
         for i in range(n_words):
             counts[i] = documents.counts[start + i]
             rows[i] = psi[documents.words[start + i]]
-        for _ in range(repeats):
+        for sweep in range(repeats):
+            mix[sweep % 2] *= 1.001  # as from sweep to sweep: else the compiler might make one pass of all
             pass_over_words(rows[:n_words], counts[:n_words], mix, sums[:n_words], pull)
             total += pull[0]
     return total
@@ -176,12 +179,15 @@ def bare_loops(documents: Any, first: int, last: int, psi: Any, mix: Any, repeat
     rows, counts = np.empty((most, psi.shape[1]), psi.dtype), np.empty(most, psi.dtype)
     sums, pull = np.empty(most, psi.dtype), np.empty(psi.shape[1], psi.dtype)
     total = 0.0
+    mix = mix.copy()
     for d in range(first, last):
+        mix[:] = 1.0 / mix.shape[0]
         start, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
         for i in range(n_words):
             counts[i] = documents.counts[start + i]
             rows[i] = psi[documents.words[start + i]]
-        for _ in range(repeats):
+        for sweep in range(repeats):
+            mix[sweep % 2] *= 1.001
             pull[:] = 0
             for i in range(n_words):
                 s = mix[0] * rows[i, 0]
@@ -230,8 +236,10 @@ def roofline(given: argparse.Namespace) -> None:
         whole = min(iteration(run, sums) for _ in range(given.iterations))
     loops(inner_loops, 1), loops(bare_loops, 1)
     # gathering the rows is the same for any number of repeats: differences leave the loops alone
-    inner = min(loops(inner_loops, 2 * sweeps) for _ in range(3)) - min(loops(inner_loops, sweeps) for _ in range(3))
-    bare = min(loops(bare_loops, 2 * sweeps) for _ in range(3)) - min(loops(bare_loops, sweeps) for _ in range(3))
+    inner, bare = (
+        min(loops(kernel, 2 * sweeps) for _ in range(2)) - min(loops(kernel, sweeps) for _ in range(2))
+        for kernel in (inner_loops, bare_loops)
+    )
     operations = 4 * sweeps * corpus.counts.nnz * n_topics / 1e9
     print(f"K = {n_topics}, {corpus}: an iteration of {sweeps} sweeps takes {whole:.2f} CPU s")
     print(f"the two inner loops: {inner:.2f} s, {inner / whole:.0%} of it, {operations / inner:.1f} GFLOP/s a core")

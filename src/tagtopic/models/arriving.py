@@ -16,6 +16,7 @@ from tagtopic.models import setup
 from tagtopic.models.online import OnlineLearner, Running
 from tagtopic.models.prediction import TagPredictor
 from tagtopic.models.prediction.memory import kinds_of
+from tagtopic.models.prediction.names import name_shares
 from tagtopic.models.priors import is_learnt, smoothed_shares
 
 if TYPE_CHECKING:
@@ -128,16 +129,20 @@ def _grown_predictor(predictor: TagPredictor | None, corpus: Corpus, n_jobs: int
     n_tags, n_words = corpus.n_tags, corpus.n_words
     memory = predictor.memory
     word_starts = np.append(memory.word_starts, np.full(n_words - len(predictor.scores), memory.word_starts[-1]))
-    kind_names, kinds = kinds_of(corpus.tag_names)
+    kind_names, _ = kinds_of(corpus.tag_names)
     old_kinds = [predictor.kind_names.index(kind) if kind in predictor.kind_names else 0 for kind in kind_names]
+    scores = _grown(predictor.scores, n_words, float(predictor.scores.max(initial=1.0))).astype(np.float32)
+    names = name_shares(corpus.tag_names, corpus.words, scores)
     arrays = {
-        **memory._asdict(),
+        **predictor.to_arrays(),
         "word_starts": word_starts,
         "lengths": _grown(memory.lengths, n_tags),
         "sizes": _grown(memory.sizes, n_tags),
-        "kinds": kinds,
-        "scores": _grown(predictor.scores, n_words, float(predictor.scores.max(initial=1.0))).astype(np.float32),
+        "name_starts": names.indptr,
+        "name_tags": names.indices,
+        "name_shares": names.data,
+        "scores": scores,
         "mix": predictor.mix[old_kinds],
         "shares": _grown(predictor.shares, n_tags),
     }
-    return TagPredictor.from_arrays({name: arrays[name] for name in arrays if name != "kinds"}, corpus.tag_names)
+    return TagPredictor.from_arrays(arrays, corpus.tag_names)

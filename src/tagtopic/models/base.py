@@ -92,8 +92,9 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
                 fit.checkpoint = checkpoint.callback if checkpoint else None
                 with watched(fit, self.progress) as bar:
                     fit.run([*self.callbacks, *bar])
-                outcome = fit.outcome
-            self._keep(training, outcome, fit.history)
+                outcome, history = fit.outcome, fit.history
+            del fit  # its second copy of the topics need not stay while tags are learnt to be predicted
+            self._keep(training, outcome, history)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, tags: Any = None) -> Self:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.mapped import column_sizes
 from tagtopic.corpus.matrices import csr, is_matrix, move_columns
 from tagtopic.corpus.rules import TextRules
 from tagtopic.inference.arrays import Float64s
@@ -60,7 +61,7 @@ def corpus_from_matrix(
 def without_unseen_words(corpus: Corpus, word_counts: Float64s) -> Corpus:
     """The corpus without the words that stand in a model's vocabulary but never occurred in its training."""
     seen = word_counts > 0
-    if seen.all():
+    if seen.all() or not column_sizes(corpus.counts)[~seen].any():
         return corpus
     target = np.where(seen, np.arange(len(seen)), -1).astype(np.int32)
     counts = move_columns(corpus.counts, target, len(seen))
