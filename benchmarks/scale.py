@@ -236,13 +236,16 @@ def roofline(given: argparse.Namespace) -> None:
         whole = min(iteration(run, sums) for _ in range(given.iterations))
     loops(inner_loops, 1), loops(bare_loops, 1)
     # gathering the rows is the same for any number of repeats: differences leave the loops alone
-    inner, bare = (
-        min(loops(kernel, 2 * sweeps) for _ in range(2)) - min(loops(kernel, sweeps) for _ in range(2))
+    once, twice, bare_once, bare_twice = (
+        min(loops(kernel, repeats) for _ in range(2))
         for kernel in (inner_loops, bare_loops)
+        for repeats in (sweeps, 2 * sweeps)
     )
+    inner, bare = twice - once, bare_twice - bare_once
     operations = 4 * sweeps * corpus.counts.nnz * n_topics / 1e9
     print(f"K = {n_topics}, {corpus}: an iteration of {sweeps} sweeps takes {whole:.2f} CPU s")
     print(f"the two inner loops: {inner:.2f} s, {inner / whole:.0%} of it, {operations / inner:.1f} GFLOP/s a core")
+    print(f"with gathering each document's rows of psi: {once:.2f} s, {once / whole:.0%} of it")
     print(
         f"bare loops over the same data: {bare:.2f} s, {operations / bare:.1f} GFLOP/s a core: "
         f"the inner loops run at {bare / inner:.0%} of their rate"

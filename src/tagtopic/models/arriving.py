@@ -10,7 +10,7 @@ import numpy as np
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.mapped import column_sizes, column_sums
 from tagtopic.engines.workers import Workers, cut_rows
-from tagtopic.inference.arrays import Float64s, way_for_new_documents
+from tagtopic.inference.arrays import Float64s
 from tagtopic.inference.parameters import Priors
 from tagtopic.models import setup
 from tagtopic.models.online import OnlineLearner, Running
@@ -42,9 +42,8 @@ def learn_more(model: TagTopicModel, corpus: Corpus) -> None:
     pi = _grown(model.tag_weight_prior_, corpus.n_tags, _new_weight(model))
     parameters = replace(model.parameters_, pi=pi)
     learning = setup.learning_of(model, corpus.n_tags)
-    way = way_for_new_documents(model.inference)
     with Workers(model.n_jobs) as workers:
-        learner = OnlineLearner(running, parameters, priors, learning, way, workers)
+        learner = OnlineLearner(running, parameters, priors, learning, model.inference, workers)
         objective = sum(learner.step(corpus[first:last]) for first, last in cut_rows(len(corpus), model.batch_size))
         _keep(model, corpus, learner, float(objective))
 

@@ -13,7 +13,6 @@ from tagtopic.corpus.mapped import column_sizes, column_sums
 from tagtopic.engines.base import Engine
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.workers import Workers
-from tagtopic.inference.arrays import way_for_new_documents
 from tagtopic.models import setup
 from tagtopic.models.checkpoint import Saved
 from tagtopic.models.em import ExpectationMaximisation, Fit
@@ -62,7 +61,6 @@ def online_fit(
     parameters, priors = setup.start_parameters(model, corpus)
     settings = setup.em_settings(model, corpus.n_tags)
     running = Running.begin(parameters, column_sums(corpus.counts), column_sizes(corpus.tags).astype(np.float64))
-    way = way_for_new_documents(model.inference)  # documents come anew each time: they have no share yet
     with Workers(engine.n_jobs if engine is not None else model.n_jobs) as workers:
-        learner = OnlineLearner(running, parameters, priors, settings.learning, way, workers)
+        learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, workers)
         yield OnlinePasses(learner, corpus, settings, watch, batch_size=model.batch_size, seed=setup.seed_of(model))

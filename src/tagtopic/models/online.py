@@ -20,10 +20,10 @@ from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.local import LocalRun, gather_weight_evidence, start_state
 from tagtopic.engines.workers import Workers, cut_rows
-from tagtopic.inference.arrays import PAPER, WAYS, Float64s, Floats, Int32s
+from tagtopic.inference.arrays import PAPER, WAYS, Float64s, Floats, Int32s, way_for_new_documents
 from tagtopic.inference.latent_prior import update_latent_prior
 from tagtopic.inference.m_step import FLOOR, normalise_rows
-from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.inference.parameters import Behind, Parameters, Priors
 from tagtopic.inference.running import blend_rows, take_topics
 from tagtopic.inference.special import inverse_digamma_of
 from tagtopic.inference.weight_prior import LARGEST, SMALLEST, WeightEvidence, fixed_point_pass
@@ -132,19 +132,21 @@ class OnlineLearner:
         self._present = np.zeros(len(running.psi), bool)
         self._local = np.empty(len(running.psi), np.int32)
 
-    def step(self, documents: Corpus, *, warm: bool = True) -> float:
+    def step(self, documents: Corpus, *, known: bool = False) -> float:
         """Learn from a mini-batch; returns its objective under what was known before.
 
-        Unless ``warm``, the Dirichlet priors of weights and latent topics stay: learnt too early they collapse.
+        Documents that are ``known`` were learnt from before: their own share can be left out ("collapsed"), and the
+        Dirichlet priors of weights and latent topics may be learnt from them: too early, they would collapse.
         """
         batch = self.batch_of(documents)
         parameters = self.parameters_of(batch)
-        blocks = list(blocks_of(batch.documents))
-        run = LocalRun(self.inference, self.workers, blocks, start_state(batch.documents, parameters))
+        way = self.inference if known else way_for_new_documents(self.inference)
+        state = start_state(batch.documents, parameters)
+        run = LocalRun(way, self.workers, list(blocks_of(batch.documents)), state)
         sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
         run.expect(parameters, sums, sweeps=SWEEPS, tolerance=TOLERANCE)
         self._move(batch, sums)
-        self._learn_priors(batch, run, parameters, warm=warm)
+        self._learn_priors(batch, run, parameters, known=known)
         self.running.steps += 1
         return sums.objective
 
@@ -168,8 +170,14 @@ class OnlineLearner:
 
     def parameters_of(self, batch: Batch) -> Parameters:
         """The parameters of a batch's words and tags."""
-        pi = self.pi[batch.tags]
-        return Parameters(self._psi(batch.words), self._theta(batch.tags), pi, self.pi_latent, self.mu, self.latent)
+        running, priors = self.running, self.priors
+        behind = Behind(
+            running.topic_sizes + priors.beta.sum(),
+            running.theta[batch.tags].sum(axis=1, dtype=np.float64) + priors.alpha.sum(),
+            priors.beta[batch.words],
+        )
+        psi, theta = self._psi(batch.words), self._theta(batch.tags)
+        return Parameters(psi, theta, self.pi[batch.tags], self.pi_latent, self.mu, self.latent, behind)
 
     def parameters(self) -> Parameters:
         """All that was learnt."""
@@ -212,14 +220,14 @@ class OnlineLearner:
             blend_rows(running.theta, batch.tags, 0, len(batch.tags), rates, gains, sums.theta)
             running.seen_documents[batch.tags] += batch.tagged
 
-    def _learn_priors(self, batch: Batch, run: LocalRun, parameters: Parameters, *, warm: bool) -> None:
+    def _learn_priors(self, batch: Batch, run: LocalRun, parameters: Parameters, *, known: bool) -> None:
         learning, running = self.learning, self.running
         if learning.tag_topic_tokens:
             alpha = learning.tag_topic_tokens * smoothed_shares(running.topic_sizes, 1.0)
             self.priors = replace(self.priors, alpha=alpha)
-        if warm and learning.weights is not None and len(batch.tags):
+        if known and learning.weights is not None and len(batch.tags):
             self._learn_weights(batch, run, parameters)
-        if warm and learning.latent_topics:
+        if known and learning.latent_topics:
             log_latent, n_documents = run.log_latent()
             mean, rate = log_latent / n_documents, (running.steps + 1.0) ** -FORGETTING
             before = running.log_latent if len(running.log_latent) else mean

@@ -11,6 +11,7 @@ from tagtopic.corpus import Corpus
 from tagtopic.corpus.mapped import release
 from tagtopic.engines.blocks import KEPT_ENTRIES
 from tagtopic.engines.workers import cut_rows
+from tagtopic.inference.arrays import way_for_new_documents
 from tagtopic.inference.parameters import Priors
 from tagtopic.models.em import EMSettings, Fit
 from tagtopic.models.online import SWEEPS, TOLERANCE, OnlineLearner
@@ -69,7 +70,7 @@ class OnlinePasses(Fit):
         for first, last in cut_rows(self.n_documents, self.batch_size << min(number, DOUBLINGS)):
             batch = self.documents[np.sort(order[first:last])]
             self._give_back()
-            objective += self.learner.step(batch, warm=number > 0)
+            objective += self.learner.step(batch, known=number > 0)
         self.history.bound.append(objective)
         self.history.converged = self._settled()
         if self.settings.learning.anything:
@@ -84,7 +85,8 @@ class OnlinePasses(Fit):
             release(counts.indices, counts.data)
 
     def _settled(self) -> bool:
-        bound = self.history.bound
+        # "collapsed" leaves shares out from the second pass on: its objective is not that of the first
+        bound = self.history.bound[self.learner.inference == "collapsed" :]
         return len(bound) > 1 and bound[-1] - bound[-2] <= max(self.settings.tol, SETTLED) * abs(bound[-2])
 
     def _perplexity(self, watch: HeldOut) -> float:
@@ -92,7 +94,9 @@ class OnlinePasses(Fit):
         learner, parameters = self.learner, self.learner.parameters()
         seen = self.documents[watch.rows]
         n_threads = learner.workers.n_threads
-        found = infer(parameters, learner.inference, seen, n_threads, sweeps=SWEEPS, tolerance=TOLERANCE)
+        found = infer(
+            parameters, way_for_new_documents(learner.inference), seen, n_threads, sweeps=SWEEPS, tolerance=TOLERANCE
+        )
         return watch.score(found.topics, parameters.psi, learner.workers)
 
     def pack(self) -> dict[str, NDArray[Any]]:
