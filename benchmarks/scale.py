@@ -61,13 +61,12 @@ class Clock:
         return passed[0], passed[1]
 
 
-def measure_fit(path: str, n_topics: int, iterations: int, kind: str, predictor: bool) -> None:
+def measure_fit(path: str, n_topics: int, iterations: int, inference: str) -> None:
     """Print one fit as JSON: its iterations and the peak of memory in each of its parts."""
     corpus = Corpus.open(path)
-    settings: dict[str, Any] = {"tol": 0, "random_state": 0, "n_jobs": 2, "learning": kind}
+    settings: dict[str, Any] = {"tol": 0, "random_state": 0, "n_jobs": 2, "inference": inference}
     TWDA(n_topics, max_iter=2, **settings).fit(corpus[:300])  # compile
-    if not predictor:
-        base.TagPredictor.fit = classmethod(lambda cls, *_, **__: None)  # type: ignore[method-assign, assignment]
+    base.TagPredictor.fit = classmethod(lambda cls, *_, **__: None)  # type: ignore[method-assign, assignment]
     gc.collect()
     opened = resident("VmRSS")
     reset_peak()
@@ -111,8 +110,9 @@ class _Context:
         return self.leave(*what)
 
 
-def fit_elsewhere(path: Path, n_topics: int, iterations: int, kind: str = "batch", *, predictor: bool = False) -> Any:
-    command = [sys.executable, __file__, "one", str(path), str(n_topics), str(iterations), kind, str(int(predictor))]
+def fit_elsewhere(path: Path, n_topics: int, given: argparse.Namespace) -> Any:
+    """One fit, without learning to predict tags, in a process of its own."""
+    command = [sys.executable, __file__, "one", str(path), str(n_topics), str(given.iterations), given.inference]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -128,7 +128,7 @@ def iterations(given: argparse.Namespace) -> None:
     print("| K | seconds an iteration, wall | CPU / 2 | start, CPU s | peak MB | of it the opened corpus |")
     print("|---|---|---|---|---|---|")
     for n_topics in given.topics:
-        found = fit_elsewhere(path, n_topics, given.iterations)
+        found = fit_elsewhere(path, n_topics, given)
         wall, cpu = typical(found)
         print(
             f"| {n_topics} | {wall:.1f} | {cpu / 2:.1f} | {found['start']['cpu']:.1f} | {found['peak']} | "
@@ -141,7 +141,7 @@ def growth(given: argparse.Namespace) -> None:
     results = []
     for n_documents in (given.documents // 10, given.documents):
         path = generated(given.folder, Size(n_documents))
-        found = fit_elsewhere(path, given.topics[0], given.iterations)
+        found = fit_elsewhere(path, given.topics[0], given)
         results.append((*typical(found), found["peak"]))
         print(f"{n_documents:,} documents, K = {given.topics[0]}: {found}", flush=True)
     (wall, cpu, peak), (more_wall, more_cpu, more_peak) = results
@@ -349,6 +349,7 @@ def main() -> None:
         command.add_argument("--topics", type=int, nargs="+", default=topics)
         command.add_argument("--documents", type=int, default=documents)
         command.add_argument("--iterations", type=int, default=3)
+        command.add_argument("--inference", default="collapsed")
         command.set_defaults(function=function)
     command = commands.add_parser("online")
     command.add_argument("corpora", nargs="+", help="folders of saved corpora")
@@ -358,12 +359,10 @@ def main() -> None:
     command.add_argument("--plot", type=Path)
     command.set_defaults(function=online)
     command = commands.add_parser("one")
-    for name, kind in (("path", str), ("topics", int), ("iterations", int), ("kind", str), ("predictor", int)):
+    for name, kind in (("path", str), ("topics", int), ("iterations", int), ("inference", str)):
         command.add_argument(name, type=kind)
     command.set_defaults(
-        function=lambda given: measure_fit(
-            given.path, given.topics, given.iterations, given.kind, bool(given.predictor)
-        )
+        function=lambda given: measure_fit(given.path, given.topics, given.iterations, given.inference)
     )
     given = parser.parse_args()
     given.function(given)
