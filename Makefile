@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types check java fuzz format clean
+.PHONY: demo test lint types check java fuzz kills format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
@@ -31,6 +31,11 @@ java:
 # 200,000 generated files to the readers; about 15 minutes
 fuzz: $(VENV)/.installed-dev
 	TAGTOPIC_FUZZ=200000 $(BIN)/python -m pytest -x -o faulthandler_timeout=300 tests/corpus/reading/test_fuzz.py
+
+# 20 kills at random moments, each resumed to the same bits; a few minutes
+kills: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/kills.py
+	$(BIN)/python benchmarks/kills.py --learning online
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

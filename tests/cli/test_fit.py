@@ -78,6 +78,11 @@ def test_a_killed_fit_goes_on_with_resume_and_ends_the_same(
     assert not list(tmp_path.glob("*.checkpoint"))
 
 
+def test_online_learning(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    assert tagtopic("fit", documents, *READ, "-k", 2, "-o", tmp_path / "m", "--learning", "online").code == 0
+    assert TWDA.load(tmp_path / "m").learning == "online"
+
+
 def test_held_out_words_are_watched(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     command = ("fit", documents, *READ, "-k", 3, "-o", tmp_path / "m", "--validation-fraction", 0.5, "--patience", 2)
     outcome = tagtopic(*command)

@@ -1,10 +1,13 @@
 """The local engine: its sums are the twin's, and neither threads nor blocks change what comes out."""
 
+import mmap
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine, block_state
@@ -132,3 +135,33 @@ def test_a_blocks_state_is_a_view_of_the_whole() -> None:
         block_state(run.state, block).xi_latent[:] = -1.0
         assert np.all(run.state.xi_latent[block.first : block.last] == -1.0)
         assert np.all(run.state.xi_latent[: block.first] != -1.0)
+
+
+@pytest.mark.parametrize("latent", [True, False])
+def test_a_streamed_corpus_gives_the_same_bits_as_one_in_memory(latent: bool, tmp_path: Path) -> None:
+    corpus = make_tagged_corpus(600, 5, 20, 200, random_state=1).corpus
+    corpus.save(tmp_path / "corpus")
+    model = (TWDA if latent else TWTM)(5, max_iter=12, tol=0, random_state=7, tag_weight_prior="estimate")
+    whole = model.fit(corpus, engine=LocalEngine(2, block_entries=4000)).parameters_
+    streaming = LocalEngine(2, block_entries=4000, kept_entries=0, spill_at=0, scratch=tmp_path)
+    streamed = model.fit(Corpus.open(tmp_path / "corpus"), engine=streaming).parameters_
+    for name in ("psi", "theta", "pi", "mu"):
+        assert getattr(whole, name).tobytes() == getattr(streamed, name).tobytes(), name
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
+def test_a_streamed_run_keeps_nothing_of_a_block_but_its_state_in_files(tmp_path: Path) -> None:
+    given = parameters()
+    streaming = LocalEngine(1, block_entries=500, kept_entries=0, spill_at=0, scratch=tmp_path)
+    with streaming.start(CORPUS, given, "map") as run:
+        run.expect(given, empty_sums(given), sweeps=1)
+        assert not any({"by_word", "by_tag"} & set(vars(block)) for block in run.blocks)
+        assert all(is_mapped(array) for array in run.state)
+        assert len(list(tmp_path.rglob("*"))) == 4  # a folder and three arrays
+    assert not list(tmp_path.iterdir())
+
+
+def is_mapped(array: object) -> bool:
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array, mmap.mmap)

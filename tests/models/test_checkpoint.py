@@ -86,3 +86,11 @@ def test_kill_minus_nine_leaves_a_good_checkpoint(tmp_path: Path) -> None:
                 break
     resumed = TWDA(4, random_state=0, max_iter=200, tol=0, checkpoint=path, checkpoint_every=1).fit(CORPUS)
     same(resumed, TWDA(4, random_state=0, max_iter=200, tol=0).fit(CORPUS))
+
+
+def test_a_fit_that_converged_is_not_run_again(tmp_path: Path) -> None:
+    model = TWDA(4, random_state=0, tol=1e-3, tag_topic_prior=np.full(4, 0.5), checkpoint=tmp_path / "fit").fit(CORPUS)
+    n_iter = model.n_iter_
+    assert model.converged_
+    assert model.fit(CORPUS).n_iter_ == n_iter
+    assert model.converged_

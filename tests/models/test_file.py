@@ -115,7 +115,7 @@ def test_a_failed_save_leaves_the_old_model(saved: Path, monkeypatch: pytest.Mon
     def full_disk(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("safetensors.numpy.save_file", full_disk)
+    monkeypatch.setattr("tagtopic.models.storage._write", full_disk)
     with pytest.raises(OSError, match="No space left"):
         model.save(saved)
     assert saved.read_bytes() == before

@@ -15,6 +15,10 @@ class TaggedTWTM(TWTM):
         n_documents = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
         return super().fit(X, y, tags=np.ones((n_documents, 1), int), engine=engine)
 
+    def partial_fit(self, X: Any, y: Any = None, *, tags: Any = None) -> "TaggedTWTM":
+        n_documents = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
+        return super().partial_fit(X, y, tags=np.ones((n_documents, 1), int))
+
 
 # no check is expected to fail
 @parametrize_with_checks([LDA(2, max_iter=3), TWDA(2, max_iter=3), TaggedTWTM(2, max_iter=3)])

@@ -11,13 +11,15 @@ from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.models import LDA, TWDA, TWTM, validation
 from tagtopic.models.base import TagTopicModel
-from tagtopic.models.em import EMSettings, ExpectationMaximisation, History, Learning
-from tagtopic.models.progress import news
+from tagtopic.models.em import ExpectationMaximisation, History
+from tagtopic.models.progress import news, resident_bytes
 from tagtopic.models.validation import hold_out
 
 PLANTED = make_tagged_corpus(500, 8, 30, 800, random_state=0).corpus
 TRAIN, TEST = PLANTED.split(0.6, 0)
-UNPRIORED: dict[str, Any] = {"inference": "map", "tag_topic_prior": 0, "topic_word_prior": 0, "tol": 0, "random_state": 0}
+UNPRIORED: dict[str, Any] = {
+    "inference": "map", "tag_topic_prior": 0, "topic_word_prior": 0, "tol": 0, "random_state": 0,
+}  # fmt: skip
 """The paper's maximum likelihood, which over-fits 200 documents within a few iterations."""
 
 
@@ -109,13 +111,13 @@ def test_the_curve_is_the_perplexity_of_the_held_out_words(
     kind: type[TagTopicModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     states: list[Any] = []
-    look = ExpectationMaximisation._look
+    note = ExpectationMaximisation._note
 
-    def spying(em: ExpectationMaximisation, watch: Any) -> None:
-        states.append((em.engine.state, watch))
-        look(em, watch)
+    def spying(em: ExpectationMaximisation, perplexity: float) -> None:
+        states.append((em.engine.state, em.watch))
+        note(em, perplexity)
 
-    monkeypatch.setattr(ExpectationMaximisation, "_look", spying)
+    monkeypatch.setattr(ExpectationMaximisation, "_note", spying)
     model = kind(4, validation_fraction=0.2, max_iter=1, random_state=3).fit(TRAIN)
     assert model.validation_perplexity_[0] == pytest.approx(expected_perplexity(model, *states[0]), rel=1e-5)
 
@@ -161,8 +163,10 @@ def test_wrong_settings_are_told(settings: dict[str, Any], message: str) -> None
         TWDA(4, **settings).fit(TRAIN)
 
 
-def test_the_progress_tells_both_curves() -> None:
-    em = ExpectationMaximisation.__new__(ExpectationMaximisation)
-    em.settings = EMSettings(10, 0.0, 5, Learning())
-    em.history = History(bound=[-200.0, -100.0], perplexity=[50.0, 60.0], seconds=[1.0, 2.0])
-    assert news(em) == "bound -100 held-out perplexity 60.0 (best 50.0, 1 ago)"
+def test_the_progress_tells_both_curves_the_speed_and_the_memory() -> None:
+    fit = ExpectationMaximisation.__new__(ExpectationMaximisation)
+    fit.n_documents = 500
+    fit.history = History(bound=[-200.0, -100.0], perplexity=[50.0, 60.0], seconds=[1.0, 3.0])
+    told = news(fit)
+    assert told.startswith("bound -100 held-out perplexity 60.0 (best 50.0, 1 ago) 250 documents/s")
+    assert (resident_bytes() is None) == ("MB" not in told)

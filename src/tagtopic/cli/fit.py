@@ -39,6 +39,13 @@ class Way(StrEnum):
     PAPER = "paper"
 
 
+class Learning(StrEnum):
+    """When what was learnt is updated."""
+
+    BATCH = "batch"
+    ONLINE = "online"
+
+
 class Where(StrEnum):
     """The engines."""
 
@@ -81,6 +88,9 @@ def fit(
     ] = None,
     model: Annotated[Kind, typer.Option("--model", "-m", help="twda also learns from untagged documents.")] = Kind.TWDA,
     inference: Annotated[Way, typer.Option("--inference", help="How tag weights are inferred.")] = Way.COLLAPSED,
+    learning: Annotated[
+        Learning, typer.Option("--learning", help="online learns from mini-batches, in a few passes.")
+    ] = Learning.BATCH,
     max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="The most iterations.")] = 200,
     tol: Annotated[float, typer.Option("--tol", min=0.0, help="Stop when the bound rises by less than this.")] = 1e-5,
     validation_fraction: Annotated[
@@ -140,6 +150,7 @@ def fit(
     estimator = estimator_class(model)(
         n_topics=topics,
         inference=inference.value,
+        learning=learning.value,
         max_iter=max_iter,
         tol=tol,
         validation_fraction=validation_fraction,

@@ -9,7 +9,7 @@ from typing import Any, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagtopic.corpus import aligning, checks, description, fingerprint, indexing, matrices, splitting, storage
+from tagtopic.corpus import aligning, checks, description, fingerprint, indexing, mapped, matrices, splitting, storage
 from tagtopic.corpus.aligning import Alignment
 from tagtopic.corpus.document import Document
 from tagtopic.corpus.names import Names
@@ -274,9 +274,11 @@ class Corpus:
         counts = self._counts
         dtype = np.float64 if counts.data.dtype.kind == "f" else np.int64
         result = np.zeros(len(self), dtype=dtype)
-        if len(counts.data):
-            filled = np.flatnonzero(np.diff(counts.indptr))  # reduceat has no sum of nothing
-            result[filled] = np.add.reduceat(counts.data, counts.indptr[filled], dtype=dtype)
+        for first, last, _, values in mapped.parts(counts):
+            starts = counts.indptr[first : last + 1] - counts.indptr[first]
+            filled = np.flatnonzero(np.diff(starts))  # reduceat has no sum of nothing
+            if len(filled):
+                result[first:last][filled] = np.add.reduceat(values, starts[filled], dtype=dtype)
         return result
 
     def __len__(self) -> int:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagtopic.corpus.mapped import release
 from tagtopic.corpus.names import Names
 
 if TYPE_CHECKING:
@@ -26,4 +27,5 @@ def of(corpus: "Corpus") -> str:
         for start in range(0, len(array), BLOCK):
             block = array[start : start + BLOCK]
             digest.update(block.astype(block.dtype.newbyteorder("<"), copy=False).data)
+            release(block)
     return digest.hexdigest()

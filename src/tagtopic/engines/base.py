@@ -70,6 +70,11 @@ class Run(ABC):
         """Let go of threads and whatever else was taken."""
         self.workers.close()
 
+    def restore(self, state: State) -> None:
+        """Go on from this state, of the same documents."""
+        for mine, saved in zip(self.state, state, strict=True):
+            mine[:] = saved
+
     @abstractmethod
     def expect(self, parameters: Parameters, sums: Statistics, *, sweeps: int, tolerance: float = 0.0) -> Statistics:
         """The E-step: fill ``sums`` (its arrays are overwritten)."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagtopic.corpus.mapped import release
 from tagtopic.engines.workers import cut_evenly
 from tagtopic.inference.accumulate import ColumnIndex, index_columns
 from tagtopic.inference.arrays import Documents
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 BLOCK_ENTRIES = 1 << 19
 """Word entries (distinct words of a document) in a block: its topic mixes then stay in the cache."""
+
+KEPT_ENTRIES = 1 << 24
+"""Up to so many word entries in all, blocks keep their indices (8 bytes an entry) from one E-step to the next."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,17 @@ class Block:
         """The block's tag entries in tag order."""
         return index_columns(self.documents.tag_starts, self.documents.tags, self.n_tags)
 
+    def index(self) -> None:
+        """Make both indices, unless they are there."""
+        _ = self.by_word, self.by_tag
+
+    def forget(self) -> None:
+        """Let go of the indices, and of a memory-mapped corpus's pages: they are made and read anew when needed."""
+        for name in ("by_word", "by_tag"):
+            self.__dict__.pop(name, None)
+        words, tags = slice(*self.word_range), slice(*self.tag_range)
+        release(self.documents.words[words], self.documents.counts[words], self.documents.tags[tags])
+
     @property
     def n_documents(self) -> int:
         """How many documents the block has."""
@@ -52,7 +67,13 @@ class Block:
     @property
     def word_entries(self) -> int:
         """How many (document, word) entries the block has."""
-        return int(self.documents.word_starts[-1] - self.documents.word_starts[0])
+        first, last = self.word_range
+        return last - first
+
+    @property
+    def word_range(self) -> tuple[int, int]:
+        """Where the block's (document, word) entries stand among the corpus's."""
+        return int(self.documents.word_starts[0]), int(self.documents.word_starts[-1])
 
     @property
     def tag_range(self) -> tuple[int, int]:

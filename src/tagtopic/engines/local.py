@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic.engines.base import Run, Statistics, as_model
-from tagtopic.engines.blocks import BLOCK_ENTRIES, Block, blocks_of
-from tagtopic.engines.workers import Workers, cut_evenly
+from tagtopic.corpus.mapped import release
+from tagtopic.engines.base import CHUNK_ROWS, Run, Statistics, as_model
+from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, blocks_of
+from tagtopic.engines.spill import SPILL_AT, Spill
+from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
 from tagtopic.inference.accumulate import add_scaled_rows
 from tagtopic.inference.arrays import COLLAPSED, PAPER, Evaluation, Float64s, Model, State
 from tagtopic.inference.e_step import infer_documents
@@ -24,43 +27,100 @@ if TYPE_CHECKING:
 CHUNK_ENTRIES = 1 << 13
 """Word entries that a thread takes at a time."""
 
+START_ROWS = 1 << 14
+"""Documents whose first state is made at a time."""
+
+INDEX = (-1, -1)
+"""Among the chunks of documents: the task to index the next block."""
+
 
 class LocalEngine:
-    """Runs on the cores of this machine. ``n_jobs`` None or -1 is all of them; it never changes the result."""
+    """Runs on the cores of this machine. ``n_jobs`` None or -1 is all of them; it never changes the result.
 
-    def __init__(self, n_jobs: int | None = None, *, block_entries: int = BLOCK_ENTRIES) -> None:
+    A memory-mapped corpus is streamed: beyond ``kept_entries`` word entries nothing of a block is kept in memory but
+    where its documents' inference stands, and that goes to files in ``scratch`` (None: the system's temporary folder)
+    where it is large.
+    """
+
+    def __init__(
+        self,
+        n_jobs: int | None = None,
+        *,
+        block_entries: int = BLOCK_ENTRIES,
+        kept_entries: int = KEPT_ENTRIES,
+        spill_at: int = SPILL_AT,
+        scratch: str | Path | None = None,
+    ) -> None:
         self.n_jobs = n_jobs
         self.block_entries = block_entries
+        self.kept_entries = kept_entries
+        self.spill_at = spill_at
+        self.scratch = scratch
 
     def start(self, corpus: Corpus, parameters: Parameters, inference: str) -> LocalRun:
         """Make ready to fit or to infer on this corpus; use as a context manager."""
         blocks = list(blocks_of(corpus, self.block_entries))
-        return LocalRun(inference, Workers(self.n_jobs), blocks, start_state(corpus, parameters))
+        spill = Spill(self.scratch, at=self.spill_at)
+        state = start_state(corpus, parameters, spill)
+        streamed = corpus.counts.nnz > self.kept_entries
+        return LocalRun(inference, Workers(self.n_jobs), blocks, state, streamed=streamed, spill=spill)
 
 
 class LocalRun(Run):
     """A corpus under inference: its blocks, and where each document's posterior stands."""
 
-    def __init__(self, inference: str, workers: Workers, blocks: list[Block], state: State) -> None:
+    def __init__(
+        self,
+        inference: str,
+        workers: Workers,
+        blocks: list[Block],
+        state: State,
+        *,
+        streamed: bool = False,
+        spill: Spill | None = None,
+    ) -> None:
         super().__init__(inference, workers)
         self.blocks = blocks
         self.state = state
+        self.streamed = streamed
+        self._spill = spill
+
+    def close(self) -> None:
+        """Let go of threads and files."""
+        super().close()
+        if self._spill is not None:
+            self._spill.close()
 
     def expect(self, parameters: Parameters, sums: Statistics, *, sweeps: int, tolerance: float = 0.0) -> Statistics:
         """The E-step: fill ``sums`` (its arrays are overwritten)."""
-        sums.psi[:] = 0
+        self.workers.map(lambda rows: sums.psi[slice(*rows)].fill(0), cut_rows(len(sums.psi), CHUNK_ROWS))
         sums.theta[:] = 0
         sums.objective = 0.0
         model = as_model(parameters, self.way)
-        for block in self.blocks:
-            evaluation = self.infer_block(block, model, sweeps, tolerance, in_word_order=True)
+        self.blocks[0].index()
+        for block, following in zip(self.blocks, [*self.blocks[1:], None], strict=True):
+            evaluation = self.infer_block(block, model, sweeps, tolerance, in_word_order=True, following=following)
             self._add_block(block, model, evaluation, sums)
+            self._leave(block)
         return sums
 
+    def _leave(self, block: Block) -> None:
+        """Nothing more is needed of this block in this E-step."""
+        if self.streamed:
+            block.forget()
+            release(*block_state(self.state, block))
+
     def infer_block(
-        self, block: Block, model: Model, sweeps: int, tolerance: float, *, in_word_order: bool = False
+        self,
+        block: Block,
+        model: Model,
+        sweeps: int,
+        tolerance: float,
+        *,
+        in_word_order: bool = False,
+        following: Block | None = None,
     ) -> Evaluation:
-        """Sweep the documents of one block, all threads at once."""
+        """Sweep the documents of one block, all threads at once; one of them first indexes the ``following`` block."""
         n_topics, dtype = model.psi.shape[1], model.psi.dtype
         first_tag, last_tag = block.tag_range
         leaving_out = int(self.way == COLLAPSED)
@@ -78,9 +138,13 @@ class LocalRun(Run):
         slots = block.by_word.slots if in_word_order else np.arange(block.word_entries, dtype=np.int32)
 
         def infer(documents: tuple[int, int]) -> None:
+            if documents == INDEX and following is not None:
+                following.index()
+                return
             infer_documents(self.way, block.documents, *documents, model, state, evaluation, slots, sweeps, tolerance)
 
-        self.workers.map(infer, cut_evenly(block.documents.word_starts, CHUNK_ENTRIES))
+        chunks = cut_evenly(block.documents.word_starts, CHUNK_ENTRIES)
+        self.workers.map(infer, chunks if following is None else [INDEX, *chunks])
         return evaluation
 
     def _add_block(self, block: Block, model: Model, evaluation: Evaluation, sums: Statistics) -> None:
@@ -119,28 +183,43 @@ class LocalRun(Run):
 
     def log_latent(self) -> tuple[Float64s, int]:
         """The sum over documents of E[log lambda], and their number: what mu is made from."""
-        parts = self.workers.map(lambda block: sum_log_latent(self.state.rho, block.first, block.last), self.blocks)
-        return np.sum(parts, axis=0), len(self.state.rho)
+        rho = self.state.rho
+
+        def add_up(block: Block) -> Float64s:
+            sums = sum_log_latent(rho, block.first, block.last)
+            release(rho[block.first : block.last])
+            return sums
+
+        return np.sum(self.workers.map(add_up, self.blocks), axis=0), len(rho)
 
 
-def start_state(corpus: Corpus, parameters: Parameters) -> State:
+def start_state(corpus: Corpus, parameters: Parameters, spill: Spill | None = None) -> State:
     """Every document at its prior, with its words spread over tags and topics in the prior's proportions."""
-    dtype = parameters.psi.dtype
-    tags, starts = corpus.tags.indices, corpus.tags.indptr
-    owner = np.repeat(np.arange(corpus.n_documents), np.diff(starts))
-    prior = parameters.pi[tags]
-    total = np.bincount(owner, weights=prior, minlength=corpus.n_documents)
-    untagged = np.diff(starts) == 0
-    latent = np.where(parameters.latent | untagged, parameters.pi_latent, 0.0)
-    total = total + latent
-    growth = 1.0 + corpus.lengths() / np.where(total > 0, total, 1.0)
-    xi, xi_latent = prior * growth[owner], latent * growth
-    if not parameters.latent and not untagged.any():
-        rho = np.ones((1, len(parameters.mu)), dtype)
-    else:
-        rho = np.outer(np.maximum(xi_latent - latent, 0.0), parameters.mu / parameters.mu.sum())
-        rho += parameters.mu
-    return State(xi.astype(dtype), xi_latent.astype(dtype), rho.astype(dtype))
+    dtype, empty = parameters.psi.dtype, np.empty if spill is None else spill.empty
+    untagged = np.diff(corpus.tags.indptr) == 0
+    n_rho = len(corpus) if parameters.latent or untagged.any() else 1
+    state = State(
+        xi=empty(corpus.tags.nnz, dtype),
+        xi_latent=empty(len(corpus), dtype),
+        rho=empty((n_rho, len(parameters.mu)), dtype),
+    )
+    if n_rho == 1:
+        state.rho[:] = 1.0
+    lengths = corpus.lengths()
+    for first, last in cut_rows(len(corpus), START_ROWS):
+        entries = slice(int(corpus.tags.indptr[first]), int(corpus.tags.indptr[last]))
+        owner = np.repeat(np.arange(last - first), np.diff(corpus.tags.indptr[first : last + 1]))
+        prior = parameters.pi[corpus.tags.indices[entries]]
+        latent = np.where(parameters.latent | untagged[first:last], parameters.pi_latent, 0.0)
+        total = np.bincount(owner, weights=prior, minlength=last - first) + latent
+        growth = 1.0 + lengths[first:last] / np.where(total > 0, total, 1.0)
+        state.xi[entries] = prior * growth[owner]
+        state.xi_latent[first:last] = latent * growth
+        if n_rho > 1 or parameters.latent or untagged.any():
+            rho = np.outer(np.maximum(latent * growth - latent, 0.0), parameters.mu / parameters.mu.sum())
+            state.rho[first:last] = rho + parameters.mu
+        release(state.xi[entries], state.rho[first:last])
+    return state
 
 
 def block_state(state: State, block: Block) -> State:

@@ -16,6 +16,10 @@ from tagtopic.inference.compiled import compiled, compiled_reordering
 RUN = 64
 """Single-precision sums are carried over into double precision every so many terms."""
 
+DIGIT = 11
+DIGIT_MASK = (1 << DIGIT) - 1
+"""Columns are sorted by so many bits at a time: a table of 2,048 stays in the first cache."""
+
 
 class ColumnIndex(NamedTuple):
     """The entries of a block of a CSR matrix by column.
@@ -32,33 +36,49 @@ class ColumnIndex(NamedTuple):
 
 @compiled
 def index_columns(starts: Int64s, indices: Int32s, n_columns: int) -> ColumnIndex:
-    """Transpose the block of a CSR matrix whose row r has the (absolute) entries ``starts[r]:starts[r + 1]``."""
+    """Transpose the block of a CSR matrix whose row r has the (absolute) entries ``starts[r]:starts[r + 1]``.
+
+    Entries are sorted by column, stably, by their digits: unlike counting by column this takes no array as long as
+    the vocabulary, which would not stay in the cache.
+    """
     base, end = starts[0], starts[-1]
-    heads = np.zeros(n_columns + 1, np.int32)
-    for p in range(base, end):
-        heads[indices[p] + 1] += 1
+    n_entries = end - base
+    keys, order = indices[base:end].copy(), np.arange(n_entries, dtype=np.int32)
+    other_keys, other_order = np.empty_like(keys), np.empty_like(order)
+    shift = 0
+    while (n_columns - 1) >> shift > 0:
+        heads = np.zeros((1 << DIGIT) + 1, np.int64)
+        for p in range(n_entries):
+            heads[((keys[p] >> shift) & DIGIT_MASK) + 1] += 1
+        for digit in range(1 << DIGIT):
+            heads[digit + 1] += heads[digit]
+        for p in range(n_entries):
+            digit = (keys[p] >> shift) & DIGIT_MASK
+            other_keys[heads[digit]] = keys[p]
+            other_order[heads[digit]] = order[p]
+            heads[digit] += 1
+        keys, other_keys = other_keys, keys
+        order, other_order = other_order, order
+        shift += DIGIT
     n_present = 0
-    for column in range(n_columns):
-        if heads[column + 1] > 0:
+    for p in range(n_entries):
+        if p == 0 or keys[p] != keys[p - 1]:
             n_present += 1
-    columns = np.empty(n_present, np.int32)
-    column_starts = np.empty(n_present + 1, np.int64)
-    column_starts[0] = 0
-    present = 0
-    for column in range(n_columns):
-        if heads[column + 1] > 0:
-            columns[present] = column
-            column_starts[present + 1] = column_starts[present] + heads[column + 1]
-            present += 1
-        heads[column + 1] += heads[column]
-    rows = np.empty(end - base, np.int32)
-    slots = np.empty(end - base, np.int32)
+    columns, column_starts = np.empty(n_present, np.int32), np.empty(n_present + 1, np.int64)
+    n_present = 0
+    for p in range(n_entries):
+        if p == 0 or keys[p] != keys[p - 1]:
+            columns[n_present], column_starts[n_present] = keys[p], p
+            n_present += 1
+    column_starts[n_present] = n_entries
+    owner, slots = other_order, other_keys
     for row in range(starts.shape[0] - 1):
         for p in range(starts[row], starts[row + 1]):
-            slot = heads[indices[p]]
-            heads[indices[p]] += 1
-            rows[slot] = row
-            slots[p - base] = slot
+            owner[p - base] = row
+    rows = keys
+    for slot in range(n_entries):
+        rows[slot] = owner[order[slot]]
+        slots[order[slot]] = slot
     return ColumnIndex(columns, column_starts, rows, slots)
 
 

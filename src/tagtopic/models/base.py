@@ -14,19 +14,21 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.mapped import column_sizes, column_sums
 from tagtopic.engines.base import Engine
-from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.arrays import way_for_new_documents
 from tagtopic.inference.parameters import Parameters
 from tagtopic.models import inputs, setup
 from tagtopic.models.checkpoint import Checkpoint
-from tagtopic.models.em import Callback, ExpectationMaximisation
+from tagtopic.models.em import Callback, History
+from tagtopic.models.fitting import fit_of
 from tagtopic.models.posterior import DocumentPosteriors, infer
 from tagtopic.models.prediction import TagPredictor
 from tagtopic.models.priors import Prior, smoothed_shares
 from tagtopic.models.progress import watched
 from tagtopic.models.questions import Questions
 from tagtopic.models.ranking import RankedTags
+from tagtopic.models.standing import Standing
 from tagtopic.models.tag_questions import TagQuestions
 from tagtopic.models.validation import hold_out
 
@@ -38,8 +40,9 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
 
     Learnt attributes: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1;
     ``words_``, ``rules_`` (how texts became words; None when it learnt from counts), ``word_counts_`` (in training),
-    ``tag_names_``, ``tag_frequencies_`` (the share of documents with the tag), ``topic_shares_`` (of all words in
-    training); the priors ``tag_weight_prior_``, ``latent_weight_prior_``, ``latent_topic_prior_``,
+    ``n_documents_``, ``tag_names_``, ``tag_frequencies_`` (the share of documents with the tag), ``tag_sizes_`` (the
+    words credited to the tag), ``topic_shares_`` (of all words in training); the priors ``tag_weight_prior_``,
+    ``latent_weight_prior_``, ``latent_topic_prior_``,
     ``tag_topic_prior_``, ``topic_word_prior_``; by iteration ``bound_`` and ``validation_perplexity_`` (of held-out
     words, where ``validation_fraction`` holds some out), together in ``history_``; ``prior_updates_`` (the iterations
     after which priors were learnt), ``n_iter_``, ``best_iteration_`` (the one that was kept), ``converged_``,
@@ -62,6 +65,8 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
     topic_word_prior: Prior
     init: str
     dtype: str
+    learning: str
+    batch_size: int
     validation_fraction: float | None
     patience: int
     unknown_tags: str
@@ -83,19 +88,34 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         checkpoint = self._checkpoint(corpus)
         saved = checkpoint.load() if checkpoint else None
         with hold_out(corpus, self.validation_fraction, setup.seed_of(self)) as (training, watch):
-            now = saved.now if saved else None
-            parameters, priors = (now.parameters, now.priors) if now else setup.start_parameters(self, training)
-            settings = setup.em_settings(self, corpus.n_tags)
-            with (engine or LocalEngine(self.n_jobs)).start(training, parameters, self.inference) as run:
-                em = (
-                    saved.resume(run, settings, watch)
-                    if saved
-                    else ExpectationMaximisation(run, parameters, priors, settings, watch)
-                )
-                em.checkpoint = checkpoint.callback if checkpoint else None
-                with watched(em, self.progress) as bar:
-                    em.run([*self.callbacks, *bar])
-            self._keep(training, em)
+            with fit_of(self, training, watch, saved, engine) as fit:
+                fit.checkpoint = checkpoint.callback if checkpoint else None
+                with watched(fit, self.progress) as bar:
+                    fit.run([*self.callbacks, *bar])
+                outcome, history = fit.outcome, fit.history
+            del fit  # its second copy of the topics need not stay while tags are learnt to be predicted
+            self._keep(training, outcome, history)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, *, tags: Any = None) -> Self:
+        """Go on learning with more documents, which need not be kept: one pass, in mini-batches of ``batch_size``.
+
+        They are taken as new documents: what was learnt is moved by as much as their share of all that was ever seen.
+        Tags never seen before are learnt too. So are the new words of a Corpus (whose rules decided that they are
+        words); texts and matrices are read in the words that the model has. ``predict_tags`` remembers the documents of
+        the first call.
+        """
+        from tagtopic.models.arriving import learn_more
+
+        if not hasattr(self, "components_"):
+            settings = {"learning": "online", "max_iter": 1, "checkpoint": None, "validation_fraction": None}
+            asked = {name: getattr(self, name) for name in settings}
+            try:
+                self.set_params(**settings)
+                return self.fit(X, y, tags=tags)
+            finally:
+                self.set_params(**asked)
+        learn_more(self, self._as_corpus(X, tags, reset=False))
         return self
 
     def transform(self, X: Any, *, tags: Any = None) -> NDArray[np.floating[Any]]:
@@ -235,29 +255,28 @@ class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, Tr
         known_tags = None if reset else self.tag_names_
         return inputs.corpus_from_matrix(sp.csr_array(counts), tags, words, known_tags)
 
-    def _keep(self, corpus: Corpus, em: ExpectationMaximisation) -> None:
-        outcome = em.outcome
+    def _keep(self, corpus: Corpus, outcome: Standing, history: History) -> None:
         parameters = outcome.parameters
         self.components_ = parameters.psi.T
         self.tag_topics_ = parameters.theta
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names
         self.rules_ = corpus.rules
-        self.word_counts_ = np.bincount(
-            corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words
-        ).astype(np.float64)
+        self.word_counts_ = column_sums(corpus.counts)
         self.topic_shares_ = smoothed_shares(outcome.topic_sizes, 0.0)
-        self.tag_frequencies_ = np.bincount(corpus.tags.indices, minlength=corpus.n_tags) / len(corpus)
+        self.tag_frequencies_ = column_sizes(corpus.tags) / len(corpus)
+        self.tag_sizes_ = outcome.tag_sizes
+        self.n_documents_ = len(corpus)
         self.tag_weight_prior_ = parameters.pi
         self.latent_weight_prior_ = parameters.pi_latent
         # TWTM never learns mu; a document without tags then leans to what the corpus is about
         self.latent_topic_prior_ = parameters.mu if self._latent else parameters.mu.sum() * self.topic_shares_ + 1e-6
         self.tag_topic_prior_, self.topic_word_prior_ = outcome.priors.alpha, outcome.priors.beta
-        self.bound_ = np.array(em.history.bound)
-        self.validation_perplexity_ = np.array(em.history.perplexity)
-        self.prior_updates_ = tuple(em.history.prior_updates)
-        self.n_iter_ = len(em.history.bound)
-        self.converged_ = em.history.converged
-        self.interrupted_ = em.history.interrupted
+        self.bound_ = np.array(history.bound)
+        self.validation_perplexity_ = np.array(history.perplexity)
+        self.prior_updates_ = tuple(history.prior_updates)
+        self.n_iter_ = len(history.bound)
+        self.converged_ = history.converged
+        self.interrupted_ = history.interrupted
         self.tag_predictor_ = TagPredictor.fit(corpus, n_jobs=self.n_jobs)
 
     @property

@@ -16,17 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagtopic._version import __version__
-from tagtopic.inference.arrays import State
-from tagtopic.inference.parameters import Behind, Parameters, Priors
-from tagtopic.models.em import EMSettings, ExpectationMaximisation, History, Standing, Watch
+from tagtopic.models.em import Fit, History
+from tagtopic.models.standing import Standing
 from tagtopic.models.storage import StorageError, read_tensors, write_tensors
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
-    from tagtopic.engines.base import Run
 
 KIND = "tagtopic checkpoint"
-FORMAT = 3
+FORMAT = 4
 BEST = "best."
 """What the arrays are called by that belong to the best iteration so far."""
 
@@ -44,24 +42,23 @@ class CheckpointError(ValueError):
 class Saved:
     """Where a run stood, and where it had stood best if held-out words are watched."""
 
-    now: Standing
-    best: Standing | None
-    state: State
+    arrays: dict[str, Any]
     history: History
-    last_move: float
 
-    def resume(self, run: Run, settings: EMSettings, watch: Watch | None = None) -> ExpectationMaximisation:
-        """The run, going on from here."""
-        em = ExpectationMaximisation(run, self.now.parameters, self.now.priors, settings, watch)
-        run.state = self.state
-        em.history, em.topic_sizes, em.last_move, em.best = (
-            self.history,
-            self.now.topic_sizes,
-            self.last_move,
-            self.best,
-        )
-        em.history.converged = em.history.interrupted = False
-        return em
+    @property
+    def now(self) -> Standing:
+        """The model as it stood, where the run has one of its own."""
+        return Standing.from_arrays(self.arrays)
+
+    def restore(self, fit: Fit) -> None:
+        """Let the fit go on from here."""
+        fit.unpack(self.arrays)
+        fit.history = self.history
+        fit.history.interrupted = False
+        if f"{BEST}psi" in self.arrays:
+            fit.best = Standing.from_arrays(self.arrays, BEST)
+        elif self.history.perplexity:
+            fit.best = fit.now
 
 
 @dataclass(frozen=True)
@@ -81,29 +78,18 @@ class Checkpoint:
         content = json.dumps([model, kept, corpus.fingerprint()])
         return cls(Path(path), int(every), hashlib.blake2b(content.encode(), digest_size=16).hexdigest())
 
-    def callback(self, em: ExpectationMaximisation) -> None:
+    def callback(self, fit: Fit) -> None:
         """Save if it is time to."""
-        if len(em.history.bound) % self.every == 0 or em.finished:
-            self.save(em)
+        if len(fit.history.bound) % self.every == 0 or fit.finished:
+            self.save(fit)
 
-    def save(self, em: ExpectationMaximisation) -> None:
+    def save(self, fit: Fit) -> None:
         """Write down where the run stands."""
-        state, now = em.engine.state, Standing(em.parameters, em.priors, em.topic_sizes)
-        best = None if em.history.waited() == 0 else em.best  # the best is the last: nothing to write twice
-        tensors = {"xi": state.xi, "xi_latent": state.xi_latent, "rho": state.rho, **_arrays(now, "")}
-        header = {
-            "format": FORMAT,
-            "version": __version__,
-            "run": self.run,
-            "latent": now.parameters.latent,
-            "pi_latent": now.parameters.pi_latent,
-            "last_move": em.last_move,
-            "history": asdict(em.history),
-        }
-        if best is not None:
-            tensors |= _arrays(best, BEST)
-            header[f"{BEST}pi_latent"] = best.parameters.pi_latent
-        write_tensors(self.path, KIND, header, tensors)
+        arrays = fit.pack()
+        if fit.best is not None and fit.history.waited():  # else the best is the last: nothing to write twice
+            arrays |= fit.best.to_arrays(BEST)
+        header = {"format": FORMAT, "version": __version__, "run": self.run, "history": asdict(fit.history)}
+        write_tensors(self.path, KIND, header, arrays)
 
     def load(self) -> Saved | None:
         """Where the run stood, or None if there is no file yet."""
@@ -118,33 +104,4 @@ class Checkpoint:
                 f"{self.path} is the checkpoint of another run (another corpus or other settings): "
                 "give another checkpoint path, or remove the file to start anew"
             )
-        history = History(**header["history"])
-        now = _standing(header, tensors, "")
-        best = now if history.perplexity else None
-        return Saved(
-            now=now,
-            best=_standing(header, tensors, BEST) if f"{BEST}psi" in tensors else best,
-            state=State(tensors["xi"], tensors["xi_latent"], tensors["rho"]),
-            history=history,
-            last_move=header["last_move"],
-        )
-
-
-def _arrays(standing: Standing, prefix: str) -> dict[str, Any]:
-    parameters, priors = standing.parameters, standing.priors
-    arrays = {
-        "psi": parameters.psi, "theta": parameters.theta, "pi": parameters.pi, "mu": parameters.mu,
-        "alpha": priors.alpha, "beta": priors.beta, "topic_sizes": standing.topic_sizes,
-    }  # fmt: skip
-    if parameters.behind is not None:
-        arrays |= {"topics_behind": parameters.behind.topics, "tags_behind": parameters.behind.tags}
-    return {prefix + name: array for name, array in arrays.items()}
-
-
-def _standing(header: dict[str, Any], tensors: dict[str, Any], prefix: str) -> Standing:
-    psi, theta, pi, mu, alpha, beta, topic_sizes = (
-        tensors[prefix + name] for name in ("psi", "theta", "pi", "mu", "alpha", "beta", "topic_sizes")
-    )
-    behind = Behind(tensors[prefix + "topics_behind"], tensors[prefix + "tags_behind"], beta)
-    parameters = Parameters(psi, theta, pi, header[f"{prefix}pi_latent"], mu, header["latent"], behind)
-    return Standing(parameters, Priors(alpha, beta), topic_sizes)
+        return Saved(tensors, History(**header["history"]))

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.engines.base import Run, Statistics
-from tagtopic.inference.arrays import COLLAPSED, Float64s
+from tagtopic.inference.arrays import COLLAPSED, Float64s, State
 from tagtopic.inference.latent_prior import update_latent_prior
 from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior, ran_away
 from tagtopic.models.priors import Schedule, smoothed_shares
+from tagtopic.models.standing import Standing
 
 SETTLED_PRIORS = 0.01
 """Priors have settled when learning them moves them by less than this (mean absolute logarithm)."""
@@ -77,36 +79,43 @@ class Watch(Protocol):
         """Of those words, under these parameters and the documents' weights as they stand."""
 
 
-@dataclass(frozen=True)
-class Standing:
-    """A model as it stood after some iteration."""
-
-    parameters: Parameters
-    priors: Priors
-    topic_sizes: Float64s
-
-
-class ExpectationMaximisation:
+class Fit(ABC):
     """One fit: ``run`` it, then read ``outcome`` and ``history``.
 
     With held-out words to ``watch``, the outcome is the iteration that predicted them best, and the fit ends when
     ``patience`` iterations have not bettered it.
     """
 
-    def __init__(
-        self, run: Run, parameters: Parameters, priors: Priors, settings: EMSettings, watch: Watch | None = None
-    ) -> None:
-        self.engine = run
-        self.parameters = parameters
-        self.priors = priors
+    n_documents: int
+
+    def __init__(self, settings: EMSettings, watch: Watch | None = None) -> None:
         self.settings = settings
         self.watch = watch
         self.best: Standing | None = None
         self.history = History()
-        self.last_move = np.inf
-        self.checkpoint: Callable[[ExpectationMaximisation], None] | None = None
-        self.topic_sizes = np.ones(parameters.psi.shape[1])
-        self._sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+        self.checkpoint: Callable[[Fit], None] | None = None
+
+    @property
+    @abstractmethod
+    def now(self) -> Standing:
+        """The model as it stands."""
+
+    @abstractmethod
+    def iterate(self) -> None:
+        """Go once over all documents."""
+
+    @abstractmethod
+    def pack(self) -> dict[str, NDArray[Any]]:
+        """All that the next iteration starts from, but for settings, history and best."""
+
+    @abstractmethod
+    def unpack(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Start the next iteration from what ``pack`` gave."""
+
+    @property
+    def outcome(self) -> Standing:
+        """The model: as it stands, or as it stood when it predicted held-out words best."""
+        return self.best or self.now
 
     def run(self, callbacks: Sequence[Callback] = ()) -> None:
         """Iterate to convergence, to ``max_iter``, or until Ctrl-C: the model then stays as it stands."""
@@ -134,10 +143,45 @@ class ExpectationMaximisation:
         history, settings = self.history, self.settings
         return history.converged or len(history.bound) >= settings.max_iter or history.waited() >= settings.patience
 
+    def _note(self, perplexity: float) -> None:
+        """Held-out words were scored. The best so far is not copied: whoever overwrites its arrays takes care."""
+        self.history.perplexity.append(perplexity)
+        if self.history.waited() == 0:
+            self.best = self.now
+
+
+class ExpectationMaximisation(Fit):
+    """Learning in batch: an E-step over all documents, then an M-step."""
+
+    def __init__(
+        self, run: Run, parameters: Parameters, priors: Priors, settings: EMSettings, watch: Watch | None = None
+    ) -> None:
+        super().__init__(settings, watch)
+        self.engine = run
+        self.n_documents = len(run.state.xi_latent)
+        self.parameters = parameters
+        self.priors = priors
+        self.last_move = np.inf
+        self.topic_sizes = np.ones(parameters.psi.shape[1])
+        self.tag_sizes = np.zeros(len(parameters.theta))
+        self._sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+
     @property
-    def outcome(self) -> Standing:
-        """The model: as it stands, or as it stood when it predicted held-out words best."""
-        return self.best or Standing(self.parameters, self.priors, self.topic_sizes)
+    def now(self) -> Standing:
+        """The model as it stands."""
+        return Standing(self.parameters, self.priors, self.topic_sizes, self.tag_sizes)
+
+    def pack(self) -> dict[str, NDArray[Any]]:
+        """Where every document's inference stands, and the model."""
+        return {**self.engine.state._asdict(), "last_move": np.array([self.last_move]), **self.now.to_arrays()}
+
+    def unpack(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Go on from there."""
+        self.engine.restore(State(*(arrays[name] for name in State._fields)))
+        now = Standing.from_arrays(arrays)
+        self.parameters, self.priors = now.parameters, now.priors
+        self.topic_sizes, self.tag_sizes = now.topic_sizes, now.tag_sizes
+        self.last_move = float(arrays["last_move"][0])
 
     def iterate(self) -> None:
         """One E-step, one M-step, and the priors when they are due."""
@@ -149,7 +193,7 @@ class ExpectationMaximisation:
         self.history.converged = self._settled()
         used = self.parameters
         found = self.engine.maximise(sums, self.priors)
-        self.topic_sizes = found.topic_sizes
+        self.topic_sizes, self.tag_sizes = found.topic_sizes, found.tag_sizes
         self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
         self._sums = Statistics(used.psi, used.theta, 0.0)  # the two sets of arrays take turns
         if self.settings.learning.anything and self.settings.learning.schedule.due(iteration):
@@ -158,13 +202,7 @@ class ExpectationMaximisation:
             self.last_move = float(np.abs(np.log(self._learnt_priors() / before)).mean())
             self.history.prior_updates.append(iteration)
         if self.watch is not None:
-            self._look(self.watch)
-
-    def _look(self, watch: Watch) -> None:
-        """Score the held-out words. The best so far is not copied: its arrays are only kept from being overwritten."""
-        self.history.perplexity.append(watch.perplexity(self.engine, self.parameters))
-        if self.history.waited() == 0:
-            self.best = Standing(self.parameters, self.priors, self.topic_sizes)
+            self._note(self.watch.perplexity(self.engine, self.parameters))
 
     def _settled(self) -> bool:
         """Whether priors have settled, and the last two objectives under them differ by less than the tolerance."""

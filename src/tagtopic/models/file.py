@@ -24,11 +24,11 @@ KIND = "tagtopic model"
 ARRAYS = (
     "tag_topics_", "word_counts_", "topic_shares_", "tag_frequencies_", "tag_weight_prior_",
     "latent_topic_prior_", "tag_topic_prior_", "topic_word_prior_", "bound_",
-    "validation_perplexity_",
+    "validation_perplexity_", "tag_sizes_",
 )  # fmt: skip
-LATER = ("validation_perplexity_",)
+LATER = ("validation_perplexity_", "tag_sizes_")
 """Arrays that files of earlier versions do not have."""
-NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "interrupted_", "n_features_in_")
+NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "interrupted_", "n_features_in_", "n_documents_")
 NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every")
 PREDICTOR = "tag_predictor."
 
@@ -88,7 +88,7 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
     for name in ARRAYS:
         setattr(model, name, tensors[name] if name in tensors or name not in LATER else np.empty(0))
     for name in NUMBERS:
-        setattr(model, name, header["numbers"][name])
+        setattr(model, name, header["numbers"].get(name, 0) if name == "n_documents_" else header["numbers"][name])
     model.components_ = tensors["topic_words"].T
     model.words_ = tuple(Names(tensors["words.offsets"], tensors["words.bytes"]))
     model.tag_names_ = tuple(Names(tensors["tag_names.offsets"], tensors["tag_names.bytes"]))

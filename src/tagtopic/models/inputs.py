@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.matrices import is_matrix, move_columns
+from tagtopic.corpus.mapped import column_sizes
+from tagtopic.corpus.matrices import csr, is_matrix, move_columns
 from tagtopic.corpus.rules import TextRules
 from tagtopic.inference.arrays import Float64s
 
@@ -45,7 +46,8 @@ def corpus_from_texts(texts: Any, tags: Any, words: tuple[str, ...] | None, rule
 
 def without_tags(corpus: Corpus) -> Corpus:
     """The same documents, untagged."""
-    return with_tags(corpus, [()] * len(corpus))
+    none = csr(np.zeros(len(corpus) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), 0)
+    return Corpus(counts=corpus.counts, tags=none, words=corpus.words, tag_names=(), ids=corpus.ids, rules=corpus.rules)
 
 
 def corpus_from_matrix(
@@ -59,7 +61,7 @@ def corpus_from_matrix(
 def without_unseen_words(corpus: Corpus, word_counts: Float64s) -> Corpus:
     """The corpus without the words that stand in a model's vocabulary but never occurred in its training."""
     seen = word_counts > 0
-    if seen.all():
+    if seen.all() or not column_sizes(corpus.counts)[~seen].any():
         return corpus
     target = np.where(seen, np.arange(len(seen)), -1).astype(np.int32)
     counts = move_columns(corpus.counts, target, len(seen))

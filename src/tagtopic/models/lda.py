@@ -45,6 +45,8 @@ class LDA(TagTopicModel):
         topic_word_prior: Prior = 0.07,
         init: str = "merged",
         dtype: str = "float32",
+        learning: str = "batch",
+        batch_size: int = 2048,
         validation_fraction: float | None = None,
         patience: int = 10,
         n_jobs: int | None = None,
@@ -63,6 +65,8 @@ class LDA(TagTopicModel):
         self.topic_word_prior = topic_word_prior
         self.init = init
         self.dtype = dtype
+        self.learning = learning
+        self.batch_size = batch_size
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.n_jobs = n_jobs

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from tagtopic.models.em import Callback, ExpectationMaximisation
+from tagtopic.models.em import Callback, Fit
 
 
 @contextmanager
-def watched(em: ExpectationMaximisation, progress: bool | None) -> Iterator[list[Callback]]:
+def watched(fit: Fit, progress: bool | None) -> Iterator[list[Callback]]:
     """Callbacks that draw a bar on standard error; none unless ``progress`` is true, or None with a terminal there."""
     if progress is False or (progress is None and not sys.stderr.isatty()):
         yield []
@@ -30,20 +32,33 @@ def watched(em: ExpectationMaximisation, progress: bool | None) -> Iterator[list
         TimeRemainingColumn(), TextColumn("{task.fields[news]}"),
     ]  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("fit", total=em.settings.max_iter, completed=len(em.history.bound), news="")
+        task = bar.add_task("fit", total=fit.settings.max_iter, completed=len(fit.history.bound), news="")
 
         def show(iteration: int, bound: float, seconds: float) -> None:
-            bar.update(task, completed=iteration, news=news(em))
+            bar.update(task, completed=iteration, news=news(fit))
 
         yield [show]
 
 
-def news(em: ExpectationMaximisation) -> str:
+def news(fit: Fit) -> str:
     """How the fit stands, in a few words."""
-    words = [f"bound {em.history.bound[-1]:,.0f}"]
-    if em.history.perplexity:
-        best = em.history.waited()
-        words.append(f"held-out perplexity {em.history.perplexity[-1]:,.1f}")
-        if best:
-            words.append(f"(best {min(em.history.perplexity):,.1f}, {best} ago)")
+    history = fit.history
+    words = [f"bound {history.bound[-1]:,.0f}"]
+    if history.perplexity:
+        words.append(f"held-out perplexity {history.perplexity[-1]:,.1f}")
+        if history.waited():
+            words.append(f"(best {min(history.perplexity):,.1f}, {history.waited()} ago)")
+    last = history.seconds[-1] - (history.seconds[-2] if len(history.seconds) > 1 else 0.0)
+    words.append(f"{fit.n_documents / max(last, 1e-9):,.0f} documents/s")
+    if (memory := resident_bytes()) is not None:
+        words.append(f"{memory / 1e6:,.0f} MB")
     return " ".join(words)
+
+
+def resident_bytes() -> int | None:
+    """Memory of this process that is in use now; None where the system does not tell (it does on Linux)."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return None
+    return pages * mmap.PAGESIZE

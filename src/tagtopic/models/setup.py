@@ -19,6 +19,8 @@ from tagtopic.models.validation import check_validation
 if TYPE_CHECKING:
     from tagtopic.models.base import TagTopicModel
 
+BATCH, ONLINE = LEARNING = ("batch", "online")
+
 START_TAG_WEIGHT = 1.0
 START_LATENT_WEIGHT = 5.0
 LATENT_TOPIC_TOKENS = 3.0
@@ -31,11 +33,11 @@ HYPER_STRENGTH = 5.0
 
 def check_settings(model: TagTopicModel, corpus: Corpus) -> None:
     """Raise, before anything is computed, for a setting that cannot be."""
-    choices = {"inference": tuple(WAYS), "init": STARTS, "dtype": ("float32", "float64")}
+    choices = {"inference": tuple(WAYS), "init": STARTS, "dtype": ("float32", "float64"), "learning": LEARNING}
     for name, allowed in {**choices, "unknown_tags": ("ignore", "error")}.items():
         if getattr(model, name) not in allowed:
             raise ValueError(f"{name}={getattr(model, name)!r}: expected one of {', '.join(map(repr, allowed))}")
-    for name in ("n_topics", "max_iter", "sweeps"):
+    for name in ("n_topics", "max_iter", "sweeps", "batch_size"):
         value = getattr(model, name)
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ValueError(f"{name}={value!r}: expected a whole number from 1")
@@ -87,7 +89,7 @@ def start_parameters(model: TagTopicModel, corpus: Corpus) -> tuple[Parameters, 
         mu=_latent_topic_prior(model),
         latent=model._latent,
     )
-    return parameters, Priors(_tag_topic_prior(model), _topic_word_prior(model, frequencies))
+    return parameters, Priors(_tag_topic_prior(model), topic_word_prior(model, frequencies))
 
 
 def _latent_topic_prior(model: TagTopicModel) -> Float64s:
@@ -109,7 +111,7 @@ def _tag_topic_prior(model: TagTopicModel) -> Float64s:
     return np.asarray(prior, np.float64)
 
 
-def _topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
+def topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
     """beta: a number is the mean a word, spread by the words' frequencies in the corpus."""
     prior: Any = model.topic_word_prior
     if asks_for(MAXIMUM_LIKELIHOOD, prior):

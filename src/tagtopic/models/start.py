@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.mapped import column_sums
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.workers import cut_rows
@@ -61,7 +62,7 @@ class Factors:
 
 def word_frequencies(corpus: Corpus) -> Float64s:
     """p(w), with a little added ((n_w + 0.01) / (N + 0.01 V)) so that no word has probability zero."""
-    sizes = np.bincount(corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words) + 0.01
+    sizes = column_sums(corpus.counts) + 0.01
     return np.asarray(sizes / sizes.sum())
 
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import uuid4
 
 import numpy as np
 
 from tagtopic._version import __version__
-from tagtopic.corpus.folders import umask
+from tagtopic.corpus.mapped import release
+from tagtopic.engines.workers import cut_rows
+
+TYPES = {"<f8": "F64", "<f4": "F32", "<i8": "I64", "<i4": "I32", "|u1": "U8", "|i1": "I8", "|b1": "BOOL"}
+"""What safetensors calls the types of our arrays."""
+
+WRITE_BYTES = 1 << 24
+"""Bytes of an array that are written at a time."""
 
 
 class StorageError(ValueError):
@@ -18,18 +25,38 @@ class StorageError(ValueError):
 
 
 def write_tensors(path: Path, kind: str, header: dict[str, Any], tensors: dict[str, Any]) -> None:
-    """Write under a temporary name beside ``path``, then rename."""
-    from safetensors import numpy as safetensors
+    """Write under a temporary name beside ``path``, then rename.
 
+    The format is safetensors' (8 bytes of length, JSON, then the arrays); its own writer would first make a copy of
+    everything in memory.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid4().hex}")
-    arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     try:
-        safetensors.save_file(arrays, str(temporary), metadata={kind: json.dumps(header)})
-        temporary.chmod(0o666 & ~umask())  # safetensors makes it the owner's alone
+        with temporary.open("wb") as file:
+            _write(file, {kind: json.dumps(header)}, {name: np.atleast_1d(array) for name, array in tensors.items()})
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _write(file: BinaryIO, metadata: dict[str, str], arrays: dict[str, Any]) -> None:
+    # largest items first, as safetensors' own writer has them: then every array is aligned
+    names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+    table: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name in names:
+        start, end = end, end + arrays[name].nbytes
+        kind = TYPES[arrays[name].dtype.str]
+        table[name] = {"dtype": kind, "shape": list(arrays[name].shape), "data_offsets": [start, end]}
+    text = json.dumps(table).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for name in names:
+        for rows in cut_rows(len(arrays[name]), max(1, WRITE_BYTES // max(1, arrays[name][:1].nbytes))):
+            part = arrays[name][slice(*rows)]
+            file.write(np.ascontiguousarray(part).data)
+            release(part)
 
 
 def read_tensors(path: Path, kind: str, newest: int) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -44,6 +44,11 @@ class TWDA(TagTopicModel):
         Where topics start: ``"merged"`` (too many, the most alike merged), ``"nmf"`` or ``"random"``.
     dtype:
         ``"float32"``, or ``"float64"`` at about half the speed.
+    learning, batch_size:
+        ``"batch"``: each iteration infers all documents, then updates what was learnt. ``"online"``: what was learnt is
+        updated after every ``batch_size`` documents; an iteration is a pass over all of them, and few are needed
+        (batches double after the first and after the second).
+        ``partial_fit`` goes on in the same way with documents that arrive later.
     validation_fraction, patience:
         Hold out half of the words of this share of the documents, and watch how well they are predicted: the iteration
         that predicts them best is kept, and the fit ends when ``patience`` more have not bettered it. None: all words
@@ -89,6 +94,8 @@ class TWDA(TagTopicModel):
         topic_word_prior: Prior = 0.07,
         init: str = "merged",
         dtype: str = "float32",
+        learning: str = "batch",
+        batch_size: int = 2048,
         validation_fraction: float | None = None,
         patience: int = 10,
         unknown_tags: str = "ignore",
@@ -111,6 +118,8 @@ class TWDA(TagTopicModel):
         self.topic_word_prior = topic_word_prior
         self.init = init
         self.dtype = dtype
+        self.learning = learning
+        self.batch_size = batch_size
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.unknown_tags = unknown_tags

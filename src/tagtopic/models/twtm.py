@@ -46,6 +46,8 @@ class TWTM(TagTopicModel):
         topic_word_prior: Prior = 0.07,
         init: str = "merged",
         dtype: str = "float32",
+        learning: str = "batch",
+        batch_size: int = 2048,
         validation_fraction: float | None = None,
         patience: int = 10,
         unknown_tags: str = "ignore",
@@ -66,6 +68,8 @@ class TWTM(TagTopicModel):
         self.topic_word_prior = topic_word_prior
         self.init = init
         self.dtype = dtype
+        self.learning = learning
+        self.batch_size = batch_size
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.unknown_tags = unknown_tags

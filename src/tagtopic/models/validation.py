@@ -20,8 +20,9 @@ import scipy.sparse as sp
 
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.growing import GrowingArray
+from tagtopic.corpus.mapped import column_sizes, release
 from tagtopic.corpus.matrices import csr
-from tagtopic.engines.workers import cut_evenly
+from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.evaluation.halves import scored_counts, with_data
 from tagtopic.evaluation.perplexity import log_probabilities
 from tagtopic.inference.arrays import Floats, Int64s
@@ -51,14 +52,18 @@ class HeldOut:
 
     def perplexity(self, run: Run, parameters: Parameters) -> float:
         """Of the held-out words, under each document's weights as they stand."""
-        counts, psi, mixes = self.words.counts, parameters.psi, self._mixes(run, parameters)
+        return self.score(self._mixes(run, parameters), parameters.psi, run.workers)
+
+    def score(self, mixes: Floats, psi: Floats, workers: Workers) -> float:
+        """The perplexity of the held-out words under these topic mixes of the documents."""
+        counts = self.words.counts
         starts, words, tokens = (np.asarray(array) for array in (counts.indptr, counts.indices, counts.data))
 
         def score(part: tuple[int, int]) -> Any:
             first, last = part
             return log_probabilities(starts[first : last + 1], words, tokens, mixes[first:last], psi)
 
-        parts = run.workers.map(score, cut_evenly(counts.indptr, CHUNK_ENTRIES))
+        parts = workers.map(score, cut_evenly(counts.indptr, CHUNK_ENTRIES))
         # fsum is exact: how the work was cut cannot change the value
         return math.exp(-math.fsum(np.concatenate(parts).tolist()) / float(self.words.lengths().sum()))
 
@@ -135,14 +140,14 @@ def _without(counts: Any, rows: Int64s, scored: Any, folder: Path) -> Any:
             offsets.append(np.append(0, np.cumsum(data > 0))[starts[1:]] + len(words))
             words.append(counts.indices[entries][data > 0])
             kept.append(data[data > 0])
+            release(counts.indices[entries], counts.data[entries])
         return csr(np.concatenate(offsets), words.finish(), kept.finish(), counts.shape[1])
 
 
 def _held_out(corpus: Corpus, training: Corpus, rows: Int64s, scored: Any) -> HeldOut:
     """The scored words of the sample, less those that training never saw: no model can know them."""
     sampled = corpus[rows]
-    known = np.zeros(corpus.n_words, bool)
-    known[training.counts.indices] = True
+    known = column_sizes(training.counts) > 0
     words = _with_counts(sampled, with_data(sampled.counts, scored * known[sampled.counts.indices]))
     used = np.flatnonzero(np.diff(words.counts.indptr))
     starts = corpus.tags.indptr[rows[used]]

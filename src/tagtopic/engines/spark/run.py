@@ -76,6 +76,10 @@ class SparkRun(LocalRun):
         self._newest += 1
         self.step = self._newest  # what executors have is of another step now
 
+    def restore(self, state: State) -> None:
+        """Go on from this state; what executors have is then outdated."""
+        self.state = state
+
     def close(self) -> None:
         """Let go of threads, of what stands on executors, and of the context if it is ours."""
         super().close()

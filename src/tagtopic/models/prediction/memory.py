@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from tagtopic.corpus.mapped import column_sizes
 from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.inference.arrays import Floats
@@ -29,21 +30,27 @@ MOST_ENTRIES = 1 << 25
 
 CHUNK_ENTRIES = 1 << 14
 
+WEIGHED_ENTRIES = 1 << 21
+"""Entries that are weighted at a time: a fit should not take more memory for its last step than for its topics."""
+
 
 def word_scores(counts: Any) -> Floats:
     """What each word is worth: 1 + log((1 + D) / (1 + documents with it))."""
-    with_word = np.bincount(counts.indices, minlength=counts.shape[1])
+    with_word = column_sizes(counts)
     return np.asarray(1 + np.log((1 + counts.shape[0]) / (1 + with_word)), np.float32)
 
 
 def weighted_rows(counts: Any, scores: Floats) -> Any:
     """Documents as unit vectors of weighted words (float32 CSR); an empty document stays zero."""
-    data = counts.data.astype(np.float32)
-    data = data * (1 + SATURATION) / (data + SATURATION) * scores[counts.indices]
-    owner = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    lengths = np.sqrt(np.bincount(owner, weights=data.astype(np.float64) ** 2, minlength=counts.shape[0]))
-    data = (data / np.maximum(lengths, 1e-12)[owner]).astype(np.float32)
-    return sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+    weights = np.empty(counts.nnz, np.float32)
+    for first, last in cut_evenly(counts.indptr, WEIGHED_ENTRIES):
+        entries = slice(int(counts.indptr[first]), int(counts.indptr[last]))
+        data = counts.data[entries].astype(np.float32)
+        data = data * (1 + SATURATION) / (data + SATURATION) * scores[counts.indices[entries]]
+        owner = np.repeat(np.arange(last - first), np.diff(counts.indptr[first : last + 1]))
+        lengths = np.sqrt(np.bincount(owner, weights=data.astype(np.float64) ** 2, minlength=last - first))
+        weights[entries] = data / np.maximum(lengths, 1e-12)[owner]
+    return sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
 
 
 def few_words(counts: Any, fewer_than: int, random: np.random.Generator) -> Any:

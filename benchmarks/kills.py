@@ -1,0 +1,90 @@
+"""Kill a fit at random moments, resume it each time, and compare the end with that of a fit never disturbed.
+
+    python benchmarks/kills.py [--kills 20] [--documents 4000] [--seed 0] [--learning batch|online]
+
+The fit writes a checkpoint after every iteration. It is ended by SIGKILL after a random time, whatever it does then,
+and started again, until it has been killed so often; the last run goes to its end. All must have the same bits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from tagtopic import TWDA
+from tagtopic.datasets import make_tagged_corpus
+
+NAMES = ("components_", "tag_topics_", "tag_weight_prior_", "latent_topic_prior_", "bound_", "validation_perplexity_")
+
+
+def fit(documents: int, learning: str, checkpoint: Path | None, target: Path) -> None:
+    """Fit to the end, or until killed."""
+    corpus = make_tagged_corpus(documents, 10, 60, 2000, random_state=0).corpus
+    iterations = 60 if learning == "batch" else 12
+    TWDA(
+        10, random_state=0, tol=0, max_iter=iterations, patience=1000, checkpoint=checkpoint, checkpoint_every=1,
+        tag_weight_prior="estimate", latent_topic_prior="estimate", validation_fraction=0.1, learning=learning,
+        batch_size=500, progress=False, callbacks=[lambda number, *_: print(number, flush=True)],
+    ).fit(corpus).save(target)  # fmt: skip
+
+
+def run(command: list[str], seconds: float | None) -> bool:
+    """Run a fit; kill it so many seconds after its first sign of life. Returns whether it came to its end."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+    return process.returncode == 0
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two models have the same bits in all that was learnt."""
+    a, b = TWDA.load(one), TWDA.load(other)
+    return all(np.array(getattr(a, name)).tobytes() == np.array(getattr(b, name)).tobytes() for name in NAMES)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--documents", type=int, default=4000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--learning", choices=["batch", "online"], default="batch")
+    parser.add_argument("--one", nargs=2, metavar=("CHECKPOINT", "TARGET"), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        checkpoint = None if given.one[0] == "-" else Path(given.one[0])
+        fit(given.documents, given.learning, checkpoint, Path(given.one[1]))
+        return
+    random = np.random.default_rng(given.seed)
+    common = [sys.executable, __file__, "--documents", str(given.documents), "--learning", given.learning, "--one"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        started = time.perf_counter()
+        assert run([*common, "-", str(folder / "whole")], None)
+        whole = time.perf_counter() - started
+        kills = ends = 0
+        while kills < given.kills:
+            # short enough for many kills in one fit; a fit that came to its end begins anew
+            ended = run([*common, str(folder / "checkpoint"), str(folder / "killed")], random.uniform(0, whole / 8))
+            kills += not ended
+            if ended:
+                ends += 1
+                assert same(folder / "killed", folder / "whole"), "other bits"
+                (folder / "checkpoint").unlink()
+        assert run([*common, str(folder / "checkpoint"), str(folder / "killed")], None)
+        assert same(folder / "killed", folder / "whole"), "other bits"
+    print(f"{kills} kills over {ends + 1} fits ({given.learning}): each ended with the bits of the undisturbed fit")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,372 @@
+"""A million documents on one machine: seconds an iteration, memory, growth, and where the time goes.
+
+    python benchmarks/scale.py iterations FOLDER [--topics 5 20 50 200] [--documents 1000000] [--iterations 3]
+    python benchmarks/scale.py growth FOLDER [--topics 50] [--documents 1000000]
+    python benchmarks/scale.py roofline FOLDER [--topics 50] [--documents 100000]
+    python benchmarks/scale.py online CORPUS [CORPUS ...] --plot docs/results/online.svg
+
+FOLDER is where generated corpora are put (about 1 GB for 1,000,000 documents; see generated.py). Each measurement runs
+in a process of its own. Wall-clock seconds mean something on an idle machine only; CPU seconds of all threads are
+given beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+from generated import Size, generated
+from tagtopic import TWDA, Corpus
+from tagtopic.engines.base import Statistics
+from tagtopic.engines.blocks import blocks_of
+from tagtopic.engines.local import CHUNK_ENTRIES, LocalEngine
+from tagtopic.engines.workers import Workers, cut_evenly
+from tagtopic.inference.e_step import pass_over_words
+from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.models import base
+
+
+def resident(name: str) -> float:
+    """Megabytes that are resident now ("VmRSS") or were at the peak ("VmHWM"); Linux."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(name)).split()[1]) / 1024
+
+
+def reset_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+class Clock:
+    """Seconds by the wall and of all threads since it was made or last read."""
+
+    def __init__(self) -> None:
+        self.read()
+
+    def read(self) -> tuple[float, float]:
+        """(wall, CPU) since the last reading."""
+        now = time.perf_counter(), time.process_time()
+        passed = tuple(b - a for a, b in zip(getattr(self, "_last", now), now, strict=True))
+        self._last = now
+        return passed[0], passed[1]
+
+
+def measure_fit(path: str, n_topics: int, iterations: int, inference: str) -> None:
+    """Print one fit as JSON: its iterations and the peak of memory in each of its parts."""
+    corpus = Corpus.open(path)
+    settings: dict[str, Any] = {"tol": 0, "random_state": 0, "n_jobs": 2, "inference": inference}
+    TWDA(n_topics, max_iter=2, **settings).fit(corpus[:300])  # compile
+    base.TagPredictor.fit = classmethod(lambda cls, *_, **__: None)  # type: ignore[method-assign, assignment]
+    gc.collect()
+    opened = resident("VmRSS")
+    reset_peak()
+    clock, rows = Clock(), []
+
+    def note(*_: Any) -> None:
+        wall, cpu = clock.read()
+        rows.append({"wall": round(wall, 2), "cpu": round(cpu, 2), "peak": round(resident("VmHWM"))})
+
+    model = TWDA(n_topics, max_iter=iterations, callbacks=[note], **settings)
+    start = base.fit_of
+    found: dict[str, Any] = {}
+
+    def begin(*args: Any) -> Any:
+        context = start(*args)
+        enter = context.__enter__
+
+        def entered() -> Any:
+            fit = enter()
+            wall, cpu = clock.read()
+            found["start"] = {"wall": round(wall, 2), "cpu": round(cpu, 2), "peak": round(resident("VmHWM"))}
+            return fit
+
+        return _Context(entered, context.__exit__)
+
+    base.fit_of = begin
+    model.fit(corpus)
+    wall, cpu = clock.read()
+    found |= {"iterations": rows, "after": {"wall": round(wall, 2), "cpu": round(cpu, 2)}}
+    print(json.dumps({"opened": round(opened), "peak": round(resident("VmHWM")), **found}))
+
+
+class _Context:
+    def __init__(self, enter: Callable[[], Any], leave: Callable[..., Any]) -> None:
+        self.enter, self.leave = enter, leave
+
+    def __enter__(self) -> Any:
+        return self.enter()
+
+    def __exit__(self, *what: Any) -> Any:
+        return self.leave(*what)
+
+
+def fit_elsewhere(path: Path, n_topics: int, given: argparse.Namespace) -> Any:
+    """One fit, without learning to predict tags, in a process of its own."""
+    command = [sys.executable, __file__, "one", str(path), str(n_topics), str(given.iterations), given.inference]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def typical(found: Any) -> tuple[float, float]:
+    """The quickest iteration after the first (which compiles and reads)."""
+    later = found["iterations"][1:] or found["iterations"]
+    return min(row["wall"] for row in later), min(row["cpu"] for row in later)
+
+
+def iterations(given: argparse.Namespace) -> None:
+    path = generated(given.folder, Size(given.documents))
+    print("| K | seconds an iteration, wall | CPU / 2 | start, CPU s | peak MB | of it the opened corpus |")
+    print("|---|---|---|---|---|---|")
+    for n_topics in given.topics:
+        found = fit_elsewhere(path, n_topics, given)
+        wall, cpu = typical(found)
+        print(
+            f"| {n_topics} | {wall:.1f} | {cpu / 2:.1f} | {found['start']['cpu']:.1f} | {found['peak']} | "
+            f"{found['opened']} |",
+            flush=True,
+        )
+
+
+def growth(given: argparse.Namespace) -> None:
+    results = []
+    for n_documents in (given.documents // 10, given.documents):
+        path = generated(given.folder, Size(n_documents))
+        found = fit_elsewhere(path, given.topics[0], given)
+        results.append((*typical(found), found["peak"]))
+        print(f"{n_documents:,} documents, K = {given.topics[0]}: {found}", flush=True)
+    (wall, cpu, peak), (more_wall, more_cpu, more_peak) = results
+    print(
+        f"10 times the documents: {more_wall / wall:.2f} times the time by the wall, {more_cpu / cpu:.2f} times the "
+        f"CPU time, {more_peak / peak:.3f} times the peak of memory"
+    )
+
+
+@numba.njit(nogil=True)
+def inner_loops(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: int) -> float:
+    """The E-step's word pass ``repeats`` times over each document, as the E-step has its rows: gathered once."""
+    most = np.diff(documents.word_starts[first : last + 1]).max()
+    rows, counts = np.empty((most, psi.shape[1]), psi.dtype), np.empty(most, psi.dtype)
+    sums, pull = np.empty(most, psi.dtype), np.empty(psi.shape[1], psi.dtype)
+    total = 0.0
+    mix = mix.copy()
+    for d in range(first, last):
+        mix[:] = 1.0 / mix.shape[0]
+        start, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
+        for i in range(n_words):
+            counts[i] = documents.counts[start + i]
+            rows[i] = psi[documents.words[start + i]]
+        for sweep in range(repeats):
+            mix[sweep % 2] *= 1.001  # as from sweep to sweep: else the compiler might make one pass of all
+            pass_over_words(rows[:n_words], counts[:n_words], mix, sums[:n_words], pull)
+            total += pull[0]
+    return total
+
+
+@numba.njit(nogil=True, fastmath=True)
+def bare_loops(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: int) -> float:
+    """The least that two loops over the same rows can do: a product with a vector, and a weighted sum of rows."""
+    most = np.diff(documents.word_starts[first : last + 1]).max()
+    rows, counts = np.empty((most, psi.shape[1]), psi.dtype), np.empty(most, psi.dtype)
+    sums, pull = np.empty(most, psi.dtype), np.empty(psi.shape[1], psi.dtype)
+    total = 0.0
+    mix = mix.copy()
+    for d in range(first, last):
+        mix[:] = 1.0 / mix.shape[0]
+        start, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
+        for i in range(n_words):
+            counts[i] = documents.counts[start + i]
+            rows[i] = psi[documents.words[start + i]]
+        for sweep in range(repeats):
+            mix[sweep % 2] *= 1.001
+            pull[:] = 0
+            for i in range(n_words):
+                s = mix[0] * rows[i, 0]
+                for k in range(1, psi.shape[1]):
+                    s += mix[k] * rows[i, k]
+                sums[i] = s
+            for i in range(n_words):
+                c = counts[i]
+                for k in range(psi.shape[1]):
+                    pull[k] += c * rows[i, k]
+            total += pull[0] + sums[0]
+    return total
+
+
+def roofline(given: argparse.Namespace) -> None:
+    """CPU seconds of the two inner loops in an iteration, and their rate against the bare loops'."""
+    corpus = Corpus.open(generated(given.folder, Size(given.documents)))
+    n_topics, sweeps = given.topics[0], 5
+    random = np.random.default_rng(0)
+    psi = random.random((corpus.n_words, n_topics), np.float32) / corpus.n_words
+    theta = np.full((corpus.n_tags, n_topics), 1 / n_topics, np.float32)
+    mu = np.full(n_topics, 0.05)
+    parameters = Parameters(psi, theta, np.ones(corpus.n_tags), 5.0, mu, latent=True)
+    priors = Priors(np.full(n_topics, 0.1), np.full(corpus.n_words, 0.1))
+    mix = np.full(n_topics, 1 / n_topics, np.float32)
+    blocks = list(blocks_of(corpus))
+
+    def loops(kernel: Any, repeats: int) -> float:
+        clock = Clock()
+        with Workers(2) as workers:
+            for block in blocks:
+                chunks = cut_evenly(block.documents.word_starts, CHUNK_ENTRIES)
+                workers.map(lambda part, b=block: kernel(b.documents, *part, psi, mix, repeats), chunks)  # type: ignore[misc]
+        return clock.read()[1]
+
+    def iteration(run: Any, sums: Statistics) -> float:
+        clock = Clock()
+        run.expect(parameters, sums, sweeps=sweeps)
+        run.log_prior(parameters, priors)
+        run.maximise(sums, priors)
+        return clock.read()[1]
+
+    with LocalEngine(2, kept_entries=0).start(corpus, parameters, "map") as run:
+        sums = Statistics(np.empty_like(psi), np.empty_like(theta), 0.0)
+        iteration(run, sums)
+        whole = min(iteration(run, sums) for _ in range(given.iterations))
+    loops(inner_loops, 1), loops(bare_loops, 1)
+    # gathering the rows is the same for any number of repeats: differences leave the loops alone
+    once, twice, bare_once, bare_twice = (
+        min(loops(kernel, repeats) for _ in range(2))
+        for kernel in (inner_loops, bare_loops)
+        for repeats in (sweeps, 2 * sweeps)
+    )
+    inner, bare = twice - once, bare_twice - bare_once
+    operations = 4 * sweeps * corpus.counts.nnz * n_topics / 1e9
+    print(f"K = {n_topics}, {corpus}: an iteration of {sweeps} sweeps takes {whole:.2f} CPU s")
+    print(f"the two inner loops: {inner:.2f} s, {inner / whole:.0%} of it, {operations / inner:.1f} GFLOP/s a core")
+    print(f"with gathering each document's rows of psi: {once:.2f} s, {once / whole:.0%} of it")
+    print(
+        f"bare loops over the same data: {bare:.2f} s, {operations / bare:.1f} GFLOP/s a core: "
+        f"the inner loops run at {bare / inner:.0%} of their rate"
+    )
+
+
+def online(given: argparse.Namespace) -> None:
+    """Perplexity of held-out documents by seconds, online and batch."""
+    warnings.simplefilter("ignore")
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for path in given.corpora:
+        train, test = Corpus.open(path).split(0.2, 0)
+        test = test[:4000]
+        for kind, most in (("batch", given.batch_iterations), ("online", given.passes)):
+            curve = perplexities(train, test, given.topics[0], kind, most)
+            curves[f"{Path(path).name.removeprefix('c_')}, {kind}"] = curve
+            print(f"{path} {kind}: " + ", ".join(f"{s:.1f} s {p:.1f}" for s, p in curve), flush=True)
+    if given.plot:
+        given.plot.write_text(svg(curves))
+
+
+def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: int) -> list[tuple[float, float]]:
+    """(CPU seconds, perplexity) after the start and after each iteration; scoring is not timed."""
+    fits: list[Any] = []
+    curve: list[tuple[float, float]] = []
+    begin, spent, clock = base.fit_of, [0.0], Clock()
+
+    def catching(*args: Any) -> Any:
+        context = begin(*args)
+
+        def entered() -> Any:
+            fits.append(context.__enter__())
+            note()
+            return fits[-1]
+
+        return _Context(entered, context.__exit__)
+
+    def note(*_: Any) -> None:
+        spent[0] += clock.read()[1]
+        scored = TWDA(n_topics)
+        scored._keep(train, fits[-1].now, fits[-1].history)
+        curve.append((spent[0], scored.perplexity(test)))
+        clock.read()
+
+    predict = base.TagPredictor.fit
+    base.TagPredictor.fit = classmethod(lambda cls, *_, **__: None)  # type: ignore[method-assign, assignment]
+    base.fit_of = catching
+    try:
+        settings: dict[str, Any] = {"random_state": 0, "n_jobs": 2, "tol": 0, "progress": False}
+        TWDA(n_topics, learning=kind, max_iter=most, callbacks=[note], **settings).fit(train)
+    finally:
+        base.fit_of, base.TagPredictor.fit = begin, predict  # type: ignore[method-assign]
+    return curve
+
+
+def svg(curves: dict[str, list[tuple[float, float]]]) -> str:
+    """The curves relative to the best of their corpus, on a logarithmic axis."""
+    width, height, left, top = 640, 360, 60, 20
+    best: dict[str, float] = {}
+    for name, curve in curves.items():
+        corpus = name.partition(",")[0]
+        best[corpus] = min(best.get(corpus, np.inf), min(value for _, value in curve))
+    last = max(seconds for curve in curves.values() for seconds, _ in curve)
+
+    def place(seconds: float, excess: float) -> str:
+        x = left + (width - left - 20) * seconds / last
+        y = top + (height - top - 40) * (1 - np.log10(max(excess, 0.1) / 0.1) / np.log10(50 / 0.1))
+        return f"{x:.1f},{max(y, top):.1f}"
+
+    colours = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728")
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
+        'font-size="12">'
+    ]
+    for excess in (0.1, 0.3, 1, 3, 10, 30):
+        x, y = place(0, excess).split(",")
+        lines.append(f'<line x1="{x}" x2="{width - 20}" y1="{y}" y2="{y}" stroke="#ddd"/>')
+        lines.append(f'<text x="{left - 6}" y="{float(y) + 4}" text-anchor="end">{excess}%</text>')
+    for number, (name, curve) in enumerate(curves.items()):
+        points = " ".join(place(s, 100 * (p / best[name.partition(",")[0]] - 1)) for s, p in curve)
+        dash = ' stroke-dasharray="5 3"' if "batch" in name else ""
+        colour = colours[number // 2 % 4]
+        lines.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.6"{dash}/>')
+        label = f"{name} (dashed)" if dash else name
+        lines.append(f'<text x="{width - 160}" y="{top + 16 * number + 12}" fill="{colour}">{label}</text>')
+    lines.append(f'<text x="{width / 2}" y="{height - 8}" text-anchor="middle">CPU seconds, 0 to {last:.0f}</text>')
+    lines.append(f'<text x="{left}" y="{top - 6}">held-out perplexity above the best</text></svg>')
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    for name, function, topics, documents in (
+        ("iterations", iterations, [5, 20, 50, 200], 1_000_000),
+        ("growth", growth, [50], 1_000_000),
+        ("roofline", roofline, [50], 100_000),
+    ):
+        command = commands.add_parser(name)
+        command.add_argument("folder", type=Path)
+        command.add_argument("--topics", type=int, nargs="+", default=topics)
+        command.add_argument("--documents", type=int, default=documents)
+        command.add_argument("--iterations", type=int, default=3)
+        command.add_argument("--inference", default="collapsed")
+        command.set_defaults(function=function)
+    command = commands.add_parser("online")
+    command.add_argument("corpora", nargs="+", help="folders of saved corpora")
+    command.add_argument("--topics", type=int, nargs=1, default=[50])
+    command.add_argument("--batch-iterations", type=int, default=30)
+    command.add_argument("--passes", type=int, default=10)
+    command.add_argument("--plot", type=Path)
+    command.set_defaults(function=online)
+    command = commands.add_parser("one")
+    for name, kind in (("path", str), ("topics", int), ("iterations", int), ("inference", str)):
+        command.add_argument(name, type=kind)
+    command.set_defaults(
+        function=lambda given: measure_fit(given.path, given.topics, given.iterations, given.inference)
+    )
+    given = parser.parse_args()
+    given.function(given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Arrays in memory-mapped files: going through them without keeping them in memory.
+
+Every page of a map that was looked at counts as memory of this process until it is given back.
+"""
+
+import mmap
+from collections.abc import Iterator
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from tagtopic.corpus.growing import row_blocks
+
+BLOCK_ENTRIES = 1 << 21
+"""Entries of a matrix that are looked at before their pages are given back."""
+
+
+def release(*arrays: NDArray[Any]) -> None:
+    """Give back the pages of arrays (or slices) in memory-mapped files; they are read again when next needed.
+
+    Nothing is lost: what was written stays in the file. Arrays in memory are left alone.
+    """
+    for array in arrays:
+        base: Any = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap) and array.nbytes and hasattr(mmap, "MADV_DONTNEED"):
+            offset = array.__array_interface__["data"][0] - np.frombuffer(base, np.uint8).__array_interface__["data"][0]
+            start = offset - offset % mmap.PAGESIZE
+            base.madvise(mmap.MADV_DONTNEED, start, min(offset + array.nbytes, len(base)) - start)
+
+
+def parts(matrix: Any, *, with_data: bool = True) -> Iterator[tuple[int, int, Any, Any]]:
+    """The matrix's rows part by part: (first row, last row, columns, values); pages are given back after each part."""
+    starts = matrix.indptr
+    for first, last in row_blocks(starts, BLOCK_ENTRIES):
+        entries = slice(int(starts[first]), int(starts[last]))
+        columns, values = matrix.indices[entries], matrix.data[entries]
+        yield first, last, columns, values
+        release(columns, values) if with_data else release(columns)
+
+
+def column_sums(matrix: Any) -> NDArray[np.float64]:
+    """The sum of each column, ``np.bincount(indices, weights=data)`` without its copies."""
+    sums = np.zeros(matrix.shape[1])
+    for _, _, columns, values in parts(matrix):
+        _add_to_columns(columns, values, sums)
+    return sums
+
+
+def column_sizes(matrix: Any) -> NDArray[np.int64]:
+    """The number of entries in each column."""
+    sizes = np.zeros(matrix.shape[1], np.int64)
+    for _, _, columns, _ in parts(matrix, with_data=False):
+        _count_columns(columns, sizes)
+    return sizes
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_to_columns(columns: Any, values: Any, sums: Any) -> None:
+    for i in range(columns.size):
+        sums[columns[i]] += values[i]
+
+
+@numba.njit(cache=True, nogil=True)
+def _count_columns(columns: Any, sizes: Any) -> None:
+    for i in range(columns.size):
+        sizes[columns[i]] += 1

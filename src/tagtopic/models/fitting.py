@@ -1,0 +1,66 @@
+"""From a model's settings and a corpus to a fit that is ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagtopic.corpus import Corpus
+from tagtopic.corpus.mapped import column_sizes, column_sums
+from tagtopic.engines.base import Engine
+from tagtopic.engines.local import LocalEngine
+from tagtopic.engines.workers import Workers
+from tagtopic.models import setup
+from tagtopic.models.checkpoint import Saved
+from tagtopic.models.em import ExpectationMaximisation, Fit
+from tagtopic.models.online import OnlineLearner, Running
+from tagtopic.models.passes import OnlinePasses
+from tagtopic.models.validation import HeldOut
+
+if TYPE_CHECKING:
+    from tagtopic.models.base import TagTopicModel
+
+
+@contextmanager
+def fit_of(
+    model: TagTopicModel, corpus: Corpus, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+) -> Iterator[Fit]:
+    """The fit that the settings ask for, from its start or from where it was saved."""
+    begin = online_fit if model.learning == setup.ONLINE else batch_fit
+    with begin(model, corpus, watch, saved, engine) as fit:
+        if saved is not None:
+            saved.restore(fit)
+        yield fit
+
+
+@contextmanager
+def batch_fit(
+    model: TagTopicModel, corpus: Corpus, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+) -> Iterator[Fit]:
+    """Expectation maximisation on an engine."""
+    now = saved.now if saved else None
+    parameters, priors = (now.parameters, now.priors) if now else setup.start_parameters(model, corpus)
+    settings = setup.em_settings(model, corpus.n_tags)
+    with (engine or LocalEngine(model.n_jobs)).start(corpus, parameters, model.inference) as run:
+        yield ExpectationMaximisation(run, parameters, priors, settings, watch)
+
+
+@contextmanager
+def online_fit(
+    model: TagTopicModel, corpus: Corpus, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+) -> Iterator[Fit]:
+    """Passes over the corpus in mini-batches."""
+    if engine is not None and not isinstance(engine, LocalEngine):
+        raise ValueError(
+            f"learning='online' runs on this machine, not on {type(engine).__name__}: leave the engine away, or use "
+            "learning='batch'"
+        )
+    parameters, priors = setup.start_parameters(model, corpus)
+    settings = setup.em_settings(model, corpus.n_tags)
+    running = Running.begin(parameters, column_sums(corpus.counts), column_sizes(corpus.tags).astype(np.float64))
+    with Workers(engine.n_jobs if engine is not None else model.n_jobs) as workers:
+        learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, workers)
+        yield OnlinePasses(learner, corpus, settings, watch, batch_size=model.batch_size, seed=setup.seed_of(model))

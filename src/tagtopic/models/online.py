@@ -1,0 +1,270 @@
+"""Online learning: stochastic variational inference over mini-batches, which need not come from one corpus.
+
+What is learnt stands in running sums (see ``inference/running.py``). A mini-batch is inferred from scratch, so nothing
+is kept of a document once it is past: memory is the parameters' plus one batch's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma
+
+from tagtopic.corpus import Corpus
+from tagtopic.corpus.mapped import column_sizes, column_sums
+from tagtopic.corpus.matrices import csr
+from tagtopic.engines.base import Statistics
+from tagtopic.engines.blocks import blocks_of
+from tagtopic.engines.local import LocalRun, gather_weight_evidence, start_state
+from tagtopic.engines.workers import Workers, cut_rows
+from tagtopic.inference.arrays import PAPER, WAYS, Float64s, Floats, Int32s, way_for_new_documents
+from tagtopic.inference.latent_prior import update_latent_prior
+from tagtopic.inference.m_step import FLOOR, normalise_rows
+from tagtopic.inference.parameters import Behind, Parameters, Priors
+from tagtopic.inference.running import blend_rows, take_topics
+from tagtopic.inference.special import inverse_digamma_of
+from tagtopic.inference.weight_prior import LARGEST, SMALLEST, WeightEvidence, fixed_point_pass
+from tagtopic.models.em import Learning
+from tagtopic.models.priors import smoothed_shares
+
+FORGETTING = 0.6
+"""A row that has seen n tokens before moves by (m / (n + m))^this towards m new ones: below 1, so that what was
+inferred under early topics is forgotten, and above 1/2, so that it settles."""
+
+SWEEPS = 40
+TOLERANCE = 1e-3
+"""Documents start from scratch: they are swept until their mix moves by less than this, but no more often than this."""
+
+PRIOR_PASSES = 10
+"""Fixed-point passes over a batch towards the prior of the tag weights that it speaks for."""
+
+CHUNK_ROWS = 1 << 11
+
+
+@dataclass
+class Running:
+    """Running sums: psi (words, topics) and theta (tags, topics); of each word the tokens there are and those seen, of
+    each tag the documents there are and those seen.
+    """
+
+    psi: Floats
+    theta: Floats
+    tokens: Float64s
+    seen_tokens: Float64s
+    documents: Float64s
+    seen_documents: Float64s
+    topic_sizes: Float64s = field(default_factory=lambda: np.empty(0))
+    log_latent: Float64s = field(default_factory=lambda: np.empty(0))
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        if not len(self.topic_sizes):
+            self.topic_sizes = self.psi.sum(axis=0, dtype=np.float64)
+
+    @classmethod
+    def begin(cls, parameters: Parameters, tokens: Float64s, documents: Float64s) -> Running:
+        """From topics to start from: all of a word's tokens spread as those topics have it, nothing of it seen yet."""
+        psi = parameters.psi
+        shares = (tokens / np.maximum(psi.sum(axis=1, dtype=np.float64), 1e-300)).astype(psi.dtype)
+        none = np.zeros(len(tokens)), np.zeros(len(documents))
+        return cls(psi * shares[:, None], np.zeros_like(parameters.theta), tokens, none[0], documents, none[1])
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Documents in columns of their own: the words and tags that occur in them, with their tokens and documents."""
+
+    documents: Corpus
+    words: Int32s
+    tags: Int32s
+    tokens: Float64s
+    tagged: Float64s
+
+
+@dataclass(frozen=True)
+class ScaledEvidence:
+    """A batch's evidence on the weights' prior, as if all documents were like it; see ``weight_prior.Evidence``."""
+
+    batch: WeightEvidence
+    scale: Float64s
+
+    @property
+    def log_weights(self) -> Float64s:
+        """By tag, the sum over documents of E[log eps]."""
+        return self.batch.log_weights * self.scale
+
+    @property
+    def documents(self) -> Float64s:
+        """By tag, the number of documents."""
+        return self.batch.documents * self.scale
+
+    def prior_digammas(self, pi: Float64s) -> Float64s:
+        """By tag, the sum over its documents of Psi(sum pi_d)."""
+        return self.batch.prior_digammas(pi) * self.scale
+
+    def prior_log_gammas(self, pi: Float64s) -> float:
+        """The sum over the batch's own documents of lgamma(sum pi_d)."""
+        return self.batch.prior_log_gammas(pi)
+
+
+class OnlineLearner:
+    """Learns from mini-batches: ``step`` with each, then read ``parameters``."""
+
+    def __init__(
+        self,
+        running: Running,
+        parameters: Parameters,
+        priors: Priors,
+        learning: Learning,
+        inference: str,
+        workers: Workers,
+    ) -> None:
+        self.running = running
+        self.priors = priors
+        self.learning = learning
+        self.inference = inference
+        self.workers = workers
+        self.pi, self.pi_latent, self.mu = parameters.pi.copy(), parameters.pi_latent, parameters.mu
+        self.latent, self.dtype = parameters.latent, parameters.psi.dtype
+        self._present = np.zeros(len(running.psi), bool)
+        self._local = np.empty(len(running.psi), np.int32)
+
+    def step(self, documents: Corpus, *, known: bool = False) -> float:
+        """Learn from a mini-batch; returns its objective under what was known before.
+
+        Documents that are ``known`` were learnt from before: their own share can be left out ("collapsed"), and the
+        Dirichlet priors of weights and latent topics may be learnt from them: too early, they would collapse.
+        """
+        batch = self.batch_of(documents)
+        parameters = self.parameters_of(batch)
+        way = self.inference if known else way_for_new_documents(self.inference)
+        state = start_state(batch.documents, parameters)
+        run = LocalRun(way, self.workers, list(blocks_of(batch.documents)), state)
+        sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+        run.expect(parameters, sums, sweeps=SWEEPS, tolerance=TOLERANCE)
+        self._move(batch, sums)
+        self._learn_priors(batch, run, parameters, known=known)
+        self.running.steps += 1
+        return sums.objective
+
+    def batch_of(self, documents: Corpus) -> Batch:
+        """The documents in columns of their own."""
+        counts, words = self._compact(documents.counts)
+        tags, names = self._compact(documents.tags)
+        local = Corpus(
+            counts=counts, tags=tags, words=("",) * len(words), tag_names=("",) * len(names), ids=documents.ids
+        )
+        return Batch(local, words, names, column_sums(counts), column_sizes(tags).astype(np.float64))
+
+    def _compact(self, matrix: Any) -> tuple[Any, Int32s]:
+        if matrix.shape[1] > len(self._present):
+            self._present, self._local = np.zeros(matrix.shape[1], bool), np.empty(matrix.shape[1], np.int32)
+        self._present[matrix.indices] = True
+        columns = np.flatnonzero(self._present).astype(np.int32)
+        self._present[columns] = False
+        self._local[columns] = np.arange(len(columns), dtype=np.int32)
+        return csr(matrix.indptr, self._local[matrix.indices], matrix.data, len(columns)), columns
+
+    def parameters_of(self, batch: Batch) -> Parameters:
+        """The parameters of a batch's words and tags."""
+        running, priors = self.running, self.priors
+        behind = Behind(
+            running.topic_sizes + priors.beta.sum(),
+            running.theta[batch.tags].sum(axis=1, dtype=np.float64) + priors.alpha.sum(),
+            priors.beta[batch.words],
+        )
+        psi, theta = self._psi(batch.words), self._theta(batch.tags)
+        return Parameters(psi, theta, self.pi[batch.tags], self.pi_latent, self.mu, self.latent, behind)
+
+    def parameters(self) -> Parameters:
+        """All that was learnt."""
+        words, tags = (np.arange(len(sums), dtype=np.int32) for sums in (self.running.psi, self.running.theta))
+        return Parameters(self._psi(words), self._theta(tags), self.pi.copy(), self.pi_latent, self.mu, self.latent)
+
+    def _psi(self, words: Int32s) -> Floats:
+        beta = self.priors.beta
+        totals = self.running.topic_sizes + beta.sum()
+        totals[totals == 0] = 1.0
+        psi = np.empty((len(words), len(totals)), self.dtype)
+        floor = FLOOR if beta.min() == 0 else 0.0
+
+        def take(rows: tuple[int, int]) -> None:
+            take_topics(self.running.psi, words, *rows, beta, totals, floor, psi)
+
+        self.workers.map(take, cut_rows(len(psi), CHUNK_ROWS))
+        return psi
+
+    def _theta(self, tags: Int32s) -> Floats:
+        theta = np.array(self.running.theta[tags], self.dtype)
+        lowest = FLOOR if WAYS[self.inference] == PAPER or self.priors.alpha.min() == 0 else 0.0
+        normalise_rows(theta, self.priors.alpha, lowest)
+        return theta
+
+    def _move(self, batch: Batch, sums: Statistics) -> None:
+        running = self.running
+        rates = paces(batch.tokens, running.seen_tokens[batch.words])
+        gains = running.tokens[batch.words] / batch.tokens
+
+        def blend(rows: tuple[int, int]) -> Float64s:
+            return blend_rows(running.psi, batch.words, *rows, rates, gains, sums.psi)
+
+        rises = self.workers.map(blend, cut_rows(len(batch.words), CHUNK_ROWS))
+        running.topic_sizes = np.maximum(running.topic_sizes + np.sum(rises, axis=0), 0.0)
+        running.seen_tokens[batch.words] += batch.tokens
+        if len(batch.tags):
+            rates = paces(batch.tagged, running.seen_documents[batch.tags])
+            gains = running.documents[batch.tags] / batch.tagged
+            blend_rows(running.theta, batch.tags, 0, len(batch.tags), rates, gains, sums.theta)
+            running.seen_documents[batch.tags] += batch.tagged
+
+    def _learn_priors(self, batch: Batch, run: LocalRun, parameters: Parameters, *, known: bool) -> None:
+        learning, running = self.learning, self.running
+        if learning.tag_topic_tokens:
+            alpha = learning.tag_topic_tokens * smoothed_shares(running.topic_sizes, 1.0)
+            self.priors = replace(self.priors, alpha=alpha)
+        if known and learning.weights is not None and len(batch.tags):
+            self._learn_weights(batch, run, parameters)
+        if known and learning.latent_topics:
+            log_latent, n_documents = run.log_latent()
+            mean, rate = log_latent / n_documents, (running.steps + 1.0) ** -FORGETTING
+            before = running.log_latent if len(running.log_latent) else mean
+            running.log_latent = (1 - rate) * before + rate * mean
+            self.mu = update_latent_prior(self.mu, running.log_latent, 1.0)
+
+    def _learn_weights(self, batch: Batch, run: LocalRun, parameters: Parameters) -> None:
+        """A step in Psi(pi), the natural coordinate, towards the fixed point of the batch scaled to all documents."""
+        hyper, learning = self.learning.weights, self.learning
+        assert hyper is not None
+        evidence = gather_weight_evidence(run.blocks, run.state, latent=self.latent)
+        n_all = len(self.pi) + int(self.latent)
+        names = np.append(batch.tags, len(self.pi)) if self.latent else batch.tags
+        local = hyper.of(names.astype(np.int32), n_all)
+        pi = parameters.all_pi
+        totals = self._documents_of(names)
+        seen = np.maximum(self.running.seen_documents[batch.tags], batch.tagged)
+        have = np.append(batch.tagged, len(batch.documents)) if self.latent else batch.tagged
+        before = np.append(seen - batch.tagged, seen.sum()) if self.latent else seen - batch.tagged
+        scaled = ScaledEvidence(evidence, totals / np.maximum(evidence.documents, 1e-12))
+        target = pi
+        for _ in range(PRIOR_PASSES):
+            target = fixed_point_pass(target, scaled, local)
+        rate = paces(have, np.maximum(before, 0.0))
+        moved = inverse_digamma_of((1 - rate) * digamma(pi) + rate * digamma(target))
+        chosen = (evidence.documents > 0) & learning.learnt_weights[names]
+        new = np.where(chosen, np.clip(moved, SMALLEST, LARGEST), pi)
+        self.pi[batch.tags] = new[: len(batch.tags)]
+        if self.latent:
+            self.pi_latent = float(new[-1])
+
+    def _documents_of(self, names: NDArray[Any]) -> Float64s:
+        tags = names[names < len(self.pi)]
+        found = self.running.documents[tags]
+        return np.append(found, max(found.sum(), 1.0)) if self.latent else found
+
+
+def paces(new: Float64s, seen: Float64s) -> Float64s:
+    """How far each row moves: all the way when it is seen for the first time."""
+    return np.asarray((new / (seen + new)) ** FORGETTING)

@@ -1,0 +1,52 @@
+"""A model as it stood after some iteration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagtopic.inference.arrays import Float64s
+from tagtopic.inference.parameters import Behind, Parameters, Priors
+
+PARAMETERS = ("psi", "theta", "pi", "mu")
+PRIORS = ("alpha", "beta")
+SIZES = ("topic_sizes", "tag_sizes")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Parameters, priors, and the words of each topic and each tag that they were made from."""
+
+    parameters: Parameters
+    priors: Priors
+    topic_sizes: Float64s
+    tag_sizes: Float64s
+
+    def to_arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
+        """Everything as arrays, by names that begin with ``prefix``."""
+        parameters = self.parameters
+        arrays = {name: getattr(parameters, name) for name in PARAMETERS}
+        arrays |= {name: getattr(self.priors, name) for name in PRIORS}
+        arrays |= {name: getattr(self, name) for name in SIZES}
+        if parameters.behind is not None:
+            arrays |= {"topics_behind": parameters.behind.topics, "tags_behind": parameters.behind.tags}
+        arrays["latent"] = np.array([parameters.pi_latent, float(parameters.latent)])
+        return {prefix + name: array for name, array in arrays.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], prefix: str = "") -> Standing:
+        """The same from what ``to_arrays`` gave."""
+        psi, theta, pi, mu = (arrays[prefix + name] for name in PARAMETERS)
+        pi_latent, latent = arrays[f"{prefix}latent"]
+        priors = Priors(*(arrays[prefix + name] for name in PRIORS))
+        behind = None
+        if f"{prefix}topics_behind" in arrays:
+            behind = Behind(arrays[f"{prefix}topics_behind"], arrays[f"{prefix}tags_behind"], priors.beta)
+        return cls(
+            Parameters(psi, theta, pi, float(pi_latent), mu, bool(latent), behind),
+            priors,
+            *(arrays[prefix + name] for name in SIZES),
+        )
