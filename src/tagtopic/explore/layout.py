@@ -1,0 +1,82 @@
+"""The topics as a map: areas by share, near topics near, no two on top of each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tagtopic.inference.arrays import Float64s
+
+WIDTH, HEIGHT = 1000.0, 620.0
+COVERED = 0.42
+"""The share of the map that circles cover."""
+
+MARGIN, GAP = 12.0, 6.0
+STEPS = 400
+
+
+@dataclass(frozen=True)
+class Bubble:
+    """One topic on the map: its place and radius, in a box of `WIDTH` by `HEIGHT`."""
+
+    topic: int
+    x: float
+    y: float
+    radius: float
+
+
+def likeness(components: Any) -> Float64s:
+    """How alike topics are: 1 is the same words, 0 is none in common (Bhattacharyya)."""
+    roots = np.sqrt(np.asarray(components, np.float64))
+    return np.asarray(np.clip(roots @ roots.T, 0.0, 1.0))
+
+
+def topic_map(components: Any, shares: Any) -> tuple[Bubble, ...]:
+    """Lay the topics out; the same topics always give the same map."""
+    parts = np.maximum(np.asarray(shares, np.float64), 1e-4)
+    radii = np.sqrt(parts / parts.sum() * COVERED * WIDTH * HEIGHT / np.pi)
+    places = _pushed_apart(_scaled(likeness(components)), radii)
+    return tuple(
+        Bubble(k, float(x), float(y), float(r)) for k, ((x, y), r) in enumerate(zip(places, radii, strict=True))
+    )
+
+
+def _scaled(alike: Float64s) -> Float64s:
+    """Two coordinates whose distances follow Hellinger distance (classical scaling), in [-1, 1]."""
+    n = len(alike)
+    if n == 1:
+        return np.zeros((1, 2))
+    centre = np.eye(n) - 1.0 / n
+    values, vectors = np.linalg.eigh(-0.5 * centre @ (1.0 - alike) @ centre)
+    places = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
+    if places.shape[1] < 2 or n == 2:
+        places = np.column_stack([places[:, 0], np.zeros(n)])
+    signs = np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)  # eigenvectors have no sign
+    # ranks rather than distances along each axis: most topics are about as far from each other, and would pile up
+    ranks = np.argsort(np.argsort(places * signs, axis=0, kind="stable"), axis=0) / max(n - 1, 1) * 2 - 1
+    spread = places * signs / max(float(np.abs(places).max()), 1e-9)
+    return np.asarray(0.5 * ranks + 0.5 * spread)
+
+
+def _pushed_apart(places: Float64s, radii: Float64s) -> Float64s:
+    """Into the box, and circles that overlap moved apart, little by little."""
+    box = np.array([WIDTH, HEIGHT])
+    points: Float64s = (places * 0.42 + 0.5) * box
+    n = len(points)
+    if n == 1:
+        return points
+    least = radii[:, None] + radii[None, :] + GAP
+    low, high = radii[:, None] + MARGIN, box - radii[:, None] - MARGIN
+    angle = np.arange(n) * 2.399963  # so that topics on one spot know where to go
+    points = points + 0.01 * np.column_stack([np.cos(angle), np.sin(angle)])
+    for _ in range(STEPS):
+        apart = points[:, None] - points[None, :]
+        distance = np.sqrt((apart**2).sum(axis=2)) + np.eye(n) * 1e9
+        overlap = np.maximum(least - distance, 0.0)
+        if not overlap.any():
+            break
+        points = points + 0.5 * (apart / distance[:, :, None] * overlap[:, :, None]).sum(axis=1) * 0.5
+        points = np.clip(points, np.minimum(low, box / 2), np.maximum(high, box / 2))
+    return np.asarray(points)
