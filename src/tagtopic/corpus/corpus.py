@@ -156,6 +156,7 @@ class Corpus:
         tag_rules: TagRules | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        texts_into: list[str] | None = None,
         **options: Unpack[RuleOptions],
     ) -> "Corpus":
         """A corpus from a file, a glob, a folder, a list of files, a data frame, or an open binary file.
@@ -191,6 +192,8 @@ class Corpus:
             As in `from_texts`.
         progress:
             Whether a bar is shown; None: if standard error is a terminal.
+        texts_into:
+            A list that the texts are added to, in the order of the documents: a corpus keeps only counts.
         """
         from tagtopic.corpus.reading.read import read_source  # it is above this module
 
@@ -212,6 +215,7 @@ class Corpus:
             tag_rules=tag_rules,
             n_jobs=n_jobs,
             progress=progress,
+            texts_into=texts_into,
         )
 
     @property

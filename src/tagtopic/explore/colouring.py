@@ -6,6 +6,7 @@ tokenized at once by the model's rules: a piece is a word of the model if that g
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Container
 from dataclasses import dataclass
 from itertools import pairwise
@@ -45,10 +46,15 @@ def pieces_of(text: str, rules: TextRules, vocabulary: Container[str]) -> tuple[
 
 def _cut(text: str) -> list[str]:
     """Runs of characters that can be in a word, and runs of those that cannot, in turn."""
-    codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
-    inside = np.isin(characters.class_table()[codes], INSIDE)
+    kinds = {character: _is_inside(character) for character in set(text)}
+    inside = np.fromiter((kinds[character] for character in text), bool, len(text))
     edges = [0, *(np.flatnonzero(inside[1:] != inside[:-1]) + 1).tolist(), len(text)]
     return [text[start:end] for start, end in pairwise(edges)]
+
+
+def _is_inside(character: str) -> bool:
+    """Whether a character, as the tokenizer will see it, can be in a word."""
+    return any(characters.character_class(part) in INSIDE for part in unicodedata.normalize("NFKC", character))
 
 
 def _words(cut: list[str], rules: TextRules, vocabulary: Container[str]) -> list[str | None]:

@@ -13,6 +13,9 @@ WIDTH, HEIGHT = 1000.0, 620.0
 COVERED = 0.42
 """The share of the map that circles cover."""
 
+LARGEST = 0.22 * HEIGHT
+"""The largest radius: a model of two topics would not fit otherwise."""
+
 MARGIN, GAP = 12.0, 6.0
 STEPS = 400
 
@@ -29,14 +32,15 @@ class Bubble:
 
 def likeness(components: Any) -> Float64s:
     """How alike topics are: 1 is the same words, 0 is none in common (Bhattacharyya)."""
-    roots = np.sqrt(np.asarray(components, np.float64))
-    return np.asarray(np.clip(roots @ roots.T, 0.0, 1.0))
+    roots = np.sqrt(np.asarray(components, np.float32))
+    return np.asarray(np.clip(roots @ roots.T, 0.0, 1.0), np.float64)
 
 
 def topic_map(components: Any, shares: Any) -> tuple[Bubble, ...]:
     """Lay the topics out; the same topics always give the same map."""
     parts = np.maximum(np.asarray(shares, np.float64), 1e-4)
     radii = np.sqrt(parts / parts.sum() * COVERED * WIDTH * HEIGHT / np.pi)
+    radii *= min(1.0, LARGEST / float(radii.max()))
     places = _pushed_apart(_scaled(likeness(components)), radii)
     return tuple(
         Bubble(k, float(x), float(y), float(r)) for k, ((x, y), r) in enumerate(zip(places, radii, strict=True))
@@ -72,11 +76,11 @@ def _pushed_apart(places: Float64s, radii: Float64s) -> Float64s:
     angle = np.arange(n) * 2.399963  # so that topics on one spot know where to go
     points = points + 0.01 * np.column_stack([np.cos(angle), np.sin(angle)])
     for _ in range(STEPS):
+        points = np.clip(points, np.minimum(low, box / 2), np.maximum(high, box / 2))
         apart = points[:, None] - points[None, :]
         distance = np.sqrt((apart**2).sum(axis=2)) + np.eye(n) * 1e9
         overlap = np.maximum(least - distance, 0.0)
-        if not overlap.any():
+        if overlap.max() < 0.5:
             break
-        points = points + 0.5 * (apart / distance[:, :, None] * overlap[:, :, None]).sum(axis=1) * 0.5
-        points = np.clip(points, np.minimum(low, box / 2), np.maximum(high, box / 2))
-    return np.asarray(points)
+        points = points + 0.25 * (apart / distance[:, :, None] * overlap[:, :, None]).sum(axis=1)
+    return np.asarray(np.clip(points, np.minimum(low, box / 2), np.maximum(high, box / 2)))

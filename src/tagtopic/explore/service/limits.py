@@ -97,13 +97,16 @@ class BodyLimit:
 
         async def noted(message: Message) -> None:
             nonlocal answered
-            answered = answered or message["type"] == "http.response.start"
-            await send(message)
+            if received <= self.most:  # else it is what the application makes of a body that was cut off
+                answered = True
+                await send(message)
 
         try:
             await self.app(scope, counted, noted)
         except _TooLargeError:
-            if not answered:
+            pass
+        finally:
+            if received > self.most and not answered:
                 await self._refuse(send)
 
     async def _refuse(self, send: Send) -> None:

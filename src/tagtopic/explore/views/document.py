@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagtopic.corpus.characters import PARAGRAPH_SEPARATOR
 from tagtopic.explore.colouring import pieces_of
 from tagtopic.explore.errors import NothingToShowError
 from tagtopic.explore.views.parts import TagValue, TopicShare, topic_mix, with_numbers
@@ -173,6 +174,6 @@ def _coloured(explorer: Explorer, text: str, words: tuple[CreditedWord, ...]) ->
         return (ColouredPiece(text, -1),)
     places = {word.word: place for place, word in enumerate(words)}
     return tuple(
-        ColouredPiece(piece.text, -1 if piece.word is None else places[piece.word])
+        ColouredPiece(piece.text.replace(PARAGRAPH_SEPARATOR, "\n\n"), -1 if piece.word is None else places[piece.word])
         for piece in pieces_of(text, rules, places)
     )

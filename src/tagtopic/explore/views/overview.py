@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagtopic.evaluation.topics import diversity
 from tagtopic.explore.layout import Bubble, topic_map
 from tagtopic.explore.views.parts import TagValue, with_numbers
 from tagtopic.explore.views.quality import Quality
@@ -46,7 +47,7 @@ class TagKind:
 
 @dataclass(frozen=True)
 class Overview:
-    """A model at a glance."""
+    """A model at a glance; ``diversity`` is the share of different words among the first 25 of all topics."""
 
     name: str
     kind: str
@@ -58,6 +59,7 @@ class Overview:
     training_words: int
     iterations: int
     converged: bool
+    diversity: float
     quality: Quality | None
     curve: Curve
     kinds: tuple[TagKind, ...]
@@ -80,6 +82,7 @@ def overview(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> Overview:
         training_words=int(model.word_counts_.sum()),
         iterations=int(model.n_iter_),
         converged=bool(model.converged_),
+        diversity=diversity(model.components_),
         quality=explorer.quality,
         curve=curve(model),
         kinds=tuple(TagKind(kind, n) for kind, n in counts.most_common()),
@@ -112,5 +115,7 @@ def curve(model: TagTopicModel) -> Curve:
     )
 
 
-def _held_out(model: Any) -> tuple[tuple[int, float], ...]:
-    return ()
+def _held_out(model: TagTopicModel) -> tuple[tuple[int, float], ...]:
+    """Perplexity of the words that the fit held out, from iteration 1; none if it held none out."""
+    watched = model.history_.get("perplexity", ())
+    return tuple((iteration, float(value)) for iteration, value in enumerate(watched, 1))
