@@ -15,7 +15,7 @@ from tagtopic.corpus import TextRules
 from tagtopic.explore import palette
 from tagtopic.explore.colouring import pieces_of
 from tagtopic.explore.drawing import line
-from tagtopic.explore.layout import GAP, HEIGHT, WIDTH, topic_map
+from tagtopic.explore.layout import GAP, HEIGHT, WIDTH, likeness, topic_map
 from tagtopic.explore.once import Once
 from tagtopic.explore.rendering import letter, number, percent, short
 from tagtopic.models.posterior import largest
@@ -65,7 +65,9 @@ def test_a_topic_keeps_its_colour() -> None:
 @pytest.mark.parametrize("n_topics", [1, 2, 3, 40, 100])
 def test_topics_on_the_map_do_not_overlap(n_topics: int) -> None:
     random = np.random.default_rng(0)
-    bubbles = topic_map(random.dirichlet(np.full(60, 0.1), n_topics), random.dirichlet(np.full(n_topics, 2.0)))
+    bubbles = topic_map(
+        likeness(random.dirichlet(np.full(60, 0.1), n_topics)), random.dirichlet(np.full(n_topics, 2.0))
+    )
     for a, b in combinations(bubbles, 2):
         assert np.hypot(a.x - b.x, a.y - b.y) > a.radius + b.radius - 0.5 * GAP
     assert all(b.radius <= b.x <= WIDTH - b.radius and b.radius <= b.y <= HEIGHT - b.radius for b in bubbles)
@@ -76,7 +78,7 @@ def test_topics_with_the_same_words_are_neighbours() -> None:
     for topic in range(12):
         components[topic, 10 * (topic % 4) : 10 * (topic % 4) + 10] += 5
     components /= components.sum(axis=1, keepdims=True)
-    bubbles = topic_map(components, np.ones(12))
+    bubbles = topic_map(likeness(components), np.ones(12))
     places = np.array([(b.x, b.y) for b in bubbles])
     distance = np.linalg.norm(places[:, None] - places[None], axis=2)
     alike = np.arange(12)[:, None] % 4 == np.arange(12)[None] % 4

@@ -57,7 +57,7 @@ def report(
     most_tags: Annotated[
         int, typer.Option("--max-tags", min=1, help="Tags that get a page, the most used first.")
     ] = 2000,
-    most_documents: Annotated[int, typer.Option("--max-documents", min=1, help="Documents that get a page.")] = 500,
+    most_documents: Annotated[int, typer.Option("--max-documents", min=1, help="Documents that get a page.")] = 200,
     jobs: options.Jobs = None,
     quiet: options.Quiet = False,
 ) -> None:

@@ -333,6 +333,15 @@ class Corpus:
     def __repr__(self) -> str:
         return f"Corpus({len(self):,} documents, {self.n_words:,} words, {self.n_tags:,} tags)"
 
+    def _repr_html_(self) -> str:
+        from tagtopic.notebook import card
+
+        found = self.describe(10)
+        figures = [("documents", f"{len(self):,}"), ("words", f"{self.n_words:,}"), ("tags", f"{self.n_tags:,}")]
+        figures += [("untagged", f"{found.n_untagged:,}")] if found.n_untagged else []
+        rows = [[tag, f"{n:,}"] for tag, n in found.most_used_tags]
+        return card("Corpus", figures, ["most used tags", "documents"], rows)
+
     def __reduce__(self) -> tuple[Any, ...]:
         parts = [
             (np.array(m.indptr), np.array(m.indices), np.array(m.data), m.shape[1]) for m in (self._counts, self._tags)

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import scipy.sparse as sp
 
 from tagtopic.explore.errors import NothingToShowError
+from tagtopic.explore.layout import likeness
 from tagtopic.explore.once import Once
 from tagtopic.models.posterior import DocumentPosteriors, infer
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.explore.views.quality import Quality
+    from tagtopic.inference.arrays import Float64s
     from tagtopic.models.audit.report import TagOnDocument, TagReport
     from tagtopic.models.base import TagTopicModel
 
@@ -87,6 +89,11 @@ class Explorer:
         for number, name in enumerate(ids):
             numbers.setdefault(name, number)
         return numbers
+
+    @cached_property
+    def topic_likeness(self) -> Float64s:
+        """How alike topics are: (topics, topics)."""
+        return likeness(self.model.components_)
 
     @property
     def documents(self) -> Corpus:

@@ -36,12 +36,12 @@ def likeness(components: Any) -> Float64s:
     return np.asarray(np.clip(roots @ roots.T, 0.0, 1.0), np.float64)
 
 
-def topic_map(components: Any, shares: Any) -> tuple[Bubble, ...]:
-    """Lay the topics out; the same topics always give the same map."""
+def topic_map(alike: Float64s, shares: Any) -> tuple[Bubble, ...]:
+    """Lay the topics out by how alike they are; the same topics always give the same map."""
     parts = np.maximum(np.asarray(shares, np.float64), 1e-4)
     radii = np.sqrt(parts / parts.sum() * COVERED * WIDTH * HEIGHT / np.pi)
     radii *= min(1.0, LARGEST / float(radii.max()))
-    places = _pushed_apart(_scaled(likeness(components)), radii)
+    places = _pushed_apart(_scaled(alike), radii)
     return tuple(
         Bubble(k, float(x), float(y), float(r)) for k, ((x, y), r) in enumerate(zip(places, radii, strict=True))
     )

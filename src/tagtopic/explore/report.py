@@ -20,6 +20,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from tagtopic.engines.workers import Workers
 from tagtopic.explore import views
 from tagtopic.explore.rendering import Renderer, static_file
 from tagtopic.explore.views.search import DocumentList, FoundDocument, TagList
@@ -39,7 +40,7 @@ class ReportLimits:
     """How many tags (the most used) and documents get a page of their own."""
 
     tags: int = 2000
-    documents: int = 500
+    documents: int = 200
 
 
 def write_report(explorer: Explorer, path: Path, limits: ReportLimits | None = None) -> None:
@@ -99,8 +100,10 @@ def _pages(explorer: Explorer, renderer: Renderer, chosen: dict[str, dict[int, N
     if explorer.corpus is not None:
         listed, note = _document_list(explorer, chosen["documents"])
         yield "/documents", renderer.fragment("documents", view=listed, note=note)
-        for number in chosen["documents"]:
-            yield f"/documents/{number}", renderer.fragment("document", view=views.document(explorer, number))
+        with Workers(explorer.model.n_jobs) as workers:  # drawing intervals is most of the work, and uses all cores
+            documents = workers.map(lambda number: views.document(explorer, number), chosen["documents"])
+        for document in documents:
+            yield f"/documents/{document.number}", renderer.fragment("document", view=document)
         if explorer.can_audit:
             yield "/audit", renderer.fragment("audit", view=views.audit(explorer))
         else:

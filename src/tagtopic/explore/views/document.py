@@ -85,7 +85,7 @@ def document(explorer: Explorer, number: int) -> DocumentView:
     if not 0 <= number < len(corpus):
         raise NothingToShowError(f"there is no document number {number}: there are {len(corpus):,}, from 0")
     text = None if explorer.texts is None else explorer.texts[number]
-    return _view(explorer, corpus[number : number + 1], text, number, ())
+    return look_at(explorer, corpus[number : number + 1], text, number)
 
 
 def examine(explorer: Explorer, text: str, tags: Iterable[str] = ()) -> DocumentView:
@@ -99,12 +99,17 @@ def examine(explorer: Explorer, text: str, tags: Iterable[str] = ()) -> Document
     known = [tag for tag in given if tag in explorer.tag_numbers]
     corpus = Corpus.from_texts([text], [known], ids=["your text"], words=model.words_, rules=model.rules_)
     unknown = tuple(tag for tag in given if tag not in explorer.tag_numbers)
-    return _view(explorer, model.aligned(corpus), text, None, unknown)
+    return look_at(explorer, model.aligned(corpus), text, None, unknown)
 
 
-def _view(
-    explorer: Explorer, one: Corpus, text: str | None, number: int | None, unknown: tuple[str, ...]
+def look_at(
+    explorer: Explorer,
+    one: Corpus,
+    text: str | None = None,
+    number: int | None = None,
+    unknown: tuple[str, ...] = (),
 ) -> DocumentView:
+    """The one document of a corpus that is in the model's columns."""
     model = explorer.model
     found = infer(model.parameters_, model.inference, one, 1)
     tags = _weighed(explorer, one, found.weights.data)

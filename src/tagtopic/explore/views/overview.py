@@ -87,7 +87,7 @@ def overview(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> Overview:
         curve=curve(model),
         kinds=tuple(TagKind(kind, n) for kind, n in counts.most_common()),
         topics=topics(explorer, n_words, n_tags),
-        map=topic_map(model.components_, model.topic_shares_),
+        map=topic_map(explorer.topic_likeness, model.topic_shares_),
     )
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.explore.errors import NothingToShowError
-from tagtopic.explore.layout import likeness
 from tagtopic.explore.views.parts import (
     DocumentValue,
     TagValue,
@@ -81,7 +80,7 @@ def topic(explorer: Explorer, number: int, n: int = 20) -> TopicView:
 
 
 def _near(explorer: Explorer, number: int, n: int = 5) -> tuple[TopicShare, ...]:
-    alike = likeness(explorer.model.components_)[number]
+    alike = explorer.topic_likeness[number].copy()
     alike[number] = -1.0
     ranked = largest(alike, range(len(alike)), min(n, len(alike) - 1))
     return tuple(TopicShare(k, value, topic_name(explorer, k, 5)) for k, value in ranked)
