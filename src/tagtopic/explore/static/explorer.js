@@ -123,7 +123,7 @@
       }, 120);
     });
     input.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") { close(); return; }
+      if (event.key === "Escape" && !list.hidden) { event.preventDefault(); close(); return; } // it would empty the field
       if (event.key === "Enter") {
         if (active >= 0) { event.preventDefault(); choose(active); }
         else if (input.dataset.suggest === "add" || local) event.preventDefault();
