@@ -25,7 +25,18 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 def test_a_report_of_model_and_documents(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
     output = tmp_path / "letters.html"
     outcome = tagtopic(
-        "report", model, "--corpus", documents, "--text", "body", "--tags", "author,year", "--compare", model, "-o", output
+        "report",
+        model,
+        "--corpus",
+        documents,
+        "--text",
+        "body",
+        "--tags",
+        "author,year",
+        "--compare",
+        model,
+        "-o",
+        output,
     )
     assert (outcome.code, outcome.out) == (0, "")
     assert "wrote" in outcome.err

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tagtopic.models import TWDA
 
 N_TOPICS = 40
-PAGES = 600, 150  # tags and documents that get a page in the report
+PAGES = 1000, 200  # tags and documents that get a page in the report
 # Tags and objects that people who know Python will recognise; those that are not installed are passed over.
 WELL_KNOWN_TAGS = (
     "parameter:random_state", "parameter:axis", "parameter:encoding", "parameter:timeout", "raises:KeyError",
