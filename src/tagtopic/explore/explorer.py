@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from tagtopic.explore.errors import NothingToShowError
 from tagtopic.explore.layout import likeness
 from tagtopic.explore.once import Once
+from tagtopic.inference.arrays import way_for_new_documents
 from tagtopic.models.posterior import DocumentPosteriors, infer
 
 if TYPE_CHECKING:
@@ -143,6 +144,15 @@ class Explorer:
             found.setdefault(entry.tag, []).append(entry)
         return found
 
+    def infer(self, corpus: Corpus) -> DocumentPosteriors:
+        """Topic mixes and tag weights of documents that are in the model's columns."""
+        return infer(self.model.parameters_, self.way, corpus, self.model.n_jobs)
+
+    @property
+    def way(self) -> str:
+        """The way in which the model infers documents."""
+        return way_for_new_documents(self.model.inference)
+
     def warm(self) -> threading.Thread:
         """Compile what pages need, and make what is slow, in a thread of its own; the thread."""
         return _in_background(self._warm)
@@ -169,7 +179,7 @@ class Explorer:
         return None if self.corpus is None else quality(self.model, self.corpus)
 
     def _infer_all(self) -> DocumentPosteriors:
-        return infer(self.model.parameters_, self.model.inference, self.documents, self.model.n_jobs)
+        return self.infer(self.documents)
 
     def _audit_all(self) -> TagReport:
         return self.model.audit_tags(self.documents)

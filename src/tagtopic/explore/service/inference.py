@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagtopic.corpus import Corpus
-from tagtopic.models.posterior import infer, largest
+from tagtopic.models.posterior import largest
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
@@ -34,10 +34,9 @@ def require_texts(explorer: Explorer) -> None:
 
 def infer_documents(explorer: Explorer, documents: Sequence[TextAndTags]) -> list[Record]:
     """Topics and tag weights of each document, as JSON records (``schemas.Inferred``)."""
-    model = explorer.model
     known = [[tag for tag in document.tags if tag in explorer.tag_numbers] for document in documents]
     corpus = _corpus(explorer, documents, known)
-    found = infer(model.parameters_, model.inference, corpus, model.n_jobs)
+    found = explorer.infer(corpus)
     starts, names = corpus.tags.indptr.tolist(), corpus.tag_names
     lengths = np.asarray(corpus.lengths()).astype(int).tolist()
     records = []

@@ -14,7 +14,6 @@ from tagtopic.explore.errors import NothingToShowError
 from tagtopic.explore.views.parts import TagValue, TopicShare, topic_mix, with_numbers
 from tagtopic.models import intervals
 from tagtopic.models.explanation import explain_document
-from tagtopic.models.posterior import infer
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -110,8 +109,7 @@ def look_at(
     unknown: tuple[str, ...] = (),
 ) -> DocumentView:
     """The one document of a corpus that is in the model's columns."""
-    model = explorer.model
-    found = infer(model.parameters_, model.inference, one, 1)
+    found = explorer.infer(one)
     tags = _weighed(explorer, one, found.weights.data)
     words = _credited(explorer, one, [tag.tag for tag in tags])
     return DocumentView(
@@ -161,7 +159,7 @@ def _credited(explorer: Explorer, one: Corpus, tags: list[str]) -> tuple[Credite
             tag_share=word.tag_share,
             tag_place=-1 if word.tag is None else places[word.tag],
         )
-        for word in explain_document(model.parameters_, model.inference, one).words
+        for word in explain_document(model.parameters_, explorer.way, one).words
     )
 
 

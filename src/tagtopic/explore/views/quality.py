@@ -10,7 +10,6 @@ import numpy as np
 
 from tagtopic.evaluation.halves import split_tokens
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.models.posterior import infer
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -43,12 +42,12 @@ def quality(model: TagTopicModel, corpus: Corpus) -> Quality | None:
         found = perplexity(model, sample)
     except ValueError:  # no document has words left to score
         return None
-    weights = infer(model.parameters_, model.inference, sample, model.n_jobs)
+    _, latent = model.tag_weights(sample, return_latent=True)
     lengths = np.asarray(sample.lengths(), np.float64)
     return Quality(
         perplexity=found.value,
         by_frequency=_by_frequency(model, sample),
-        explained_by_tags=1.0 - float(np.asarray(weights.latent, np.float64) @ lengths / lengths.sum()),
+        explained_by_tags=1.0 - float(np.asarray(latent, np.float64) @ lengths / lengths.sum()),
         documents=len(sample) - found.skipped_documents,
     )
 
