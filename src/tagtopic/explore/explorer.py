@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.explore.errors import NothingToShowError
@@ -22,7 +23,7 @@ from tagtopic.models.posterior import DocumentPosteriors, infer
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.explore.views.quality import Quality
-    from tagtopic.inference.arrays import Float64s
+    from tagtopic.inference.arrays import Float64s, Floats
     from tagtopic.models.audit.report import TagOnDocument, TagReport
     from tagtopic.models.base import TagTopicModel
 
@@ -90,6 +91,11 @@ class Explorer:
         for number, name in enumerate(ids):
             numbers.setdefault(name, number)
         return numbers
+
+    @cached_property
+    def tag_roots(self) -> Floats:
+        """The square roots of the tags' topics, from which their likeness is made."""
+        return np.sqrt(self.model.tag_topics_)
 
     @cached_property
     def topic_likeness(self) -> Float64s:

@@ -17,6 +17,7 @@ from tagtopic.explore.views.parts import (
     words_of,
 )
 from tagtopic.models.posterior import largest
+from tagtopic.models.questions import most_alike
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
@@ -75,7 +76,7 @@ def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True
         mix=topic_mix(explorer, model.tag_topics_[number]),
         words=words_of(explorer, distribution, n),
         distinctive=distinctive_words(explorer, distribution, max(share, 1e-3), n),
-        similar=with_numbers(explorer, model.similar_tags(name, n)) if len(model.tag_names_) > 1 else (),
+        similar=with_numbers(explorer, most_alike(explorer.tag_roots, number, model.tag_names_, n)),
         n_documents=None if explorer.corpus is None else _count(explorer, number),
         documents=None if explorer.corpus is None else _documents(explorer, number, n),
         suspicious=_suspicious(explorer, name, n) if audited else None,
