@@ -31,6 +31,7 @@ def _listening(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(2048)  # whoever comes before the first request is answered waits, and is not refused
     except OSError as error:
         listener.close()
         raise OSError(f"{host}:{port} cannot be listened on ({error.strerror or error}): try another --port") from None
