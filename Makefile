@@ -1,12 +1,13 @@
 # make demo   trains on an embedded corpus, prints what it found
 # make test   lints, type-checks, runs every test
-# Both make their own .venv and install what they need there; make test also installs a Java where there is none.
+# Both make their own .venv and install what they need there; make test also installs a Java and a
+# Chromium where there are none.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types check java fuzz kills format clean
+.PHONY: demo test lint types check java browser fuzz api-fuzz kills format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
@@ -20,13 +21,23 @@ lint: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
-check: $(VENV)/.installed-dev java
+check: $(VENV)/.installed-dev java browser
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # Spark needs Java; where it is missing and cannot be had, the tests that need it are skipped and say so
 java:
 	@command -v java >/dev/null || { command -v apt-get >/dev/null && apt-get -qq update && \
 		apt-get -qq install -y openjdk-17-jre-headless >/dev/null; } || echo "no Java: Spark tests are skipped"
+
+# the pages are tested in a real browser; where it is missing and cannot be had, those tests are skipped and say so
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+		command -v apt-get >/dev/null && apt-get -qq update && apt-get -qq install -y chromium >/dev/null; } || \
+		echo "no Chromium: browser tests are skipped"
+
+# 5,000 generated requests to the service; some minutes
+api-fuzz: $(VENV)/.installed-dev
+	TAGTOPIC_API_CASES=5000 $(BIN)/python -m pytest -x tests/explore/test_api_description.py
 
 # 200,000 generated files to the readers; about 15 minutes
 fuzz: $(VENV)/.installed-dev
@@ -45,11 +56,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e .
+	$(PIP) -e '.[explore]'
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[test,lint,spark,experiments]'
+	$(PIP) -e '.[test,lint,spark,experiments,explore]'
 	touch $@ $(VENV)/.installed
 
 clean:

@@ -13,6 +13,7 @@ from tagtopic.cli import options
 from tagtopic.cli.help import examples
 from tagtopic.cli.output import print_table, remark, results
 from tagtopic.cli.tables import predictions_answer, tags_answer, topics_answer, weights_answer
+from tagtopic.optional import is_installed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tagtopic.models import TWDA
 
 N_TOPICS = 40
+PAGES = 1000, 200  # tags and documents that get a page in the report
 # Tags and objects that people who know Python will recognise; those that are not installed are passed over.
 WELL_KNOWN_TAGS = (
     "parameter:random_state", "parameter:axis", "parameter:encoding", "parameter:timeout", "raises:KeyError",
@@ -69,22 +71,31 @@ def demo(
     from tagtopic.datasets import load_python_docs
 
     remark("reading the documentation of this Python…", quiet=quiet)
-    corpus = load_python_docs(package or None)
+    texts: list[str] = []
+    corpus = load_python_docs(package or None, texts_into=texts)
     remark("learning…", quiet=quiet)
     fitted = TWDA(topics, random_state=0, n_jobs=jobs, progress=False if quiet else None).fit(corpus)
     console = results(record=True)
     _tell(console, fitted, corpus)
     _predict(console, fitted, text if text is not None else _asked(quiet=quiet))
     fitted.save(model)
-    Path(report).write_text(_page(console, Path(report).suffix.lower()), "utf-8")
-    remark(f"wrote {model} and {report}. Go on with: tagtopic tags {model} parameter:axis", quiet=quiet)
+    remark("writing the report…", quiet=quiet)
+    _report(Path(report), console, fitted, corpus, texts)
+    remark(f"wrote {model} and {report}. Open the report, or go on with: tagtopic serve {model}", quiet=quiet)
 
 
-def _page(console: Console, ending: str) -> str:
-    """What the console has shown as a page or a picture that needs nothing from elsewhere."""
-    if ending != ".svg":
-        return console.export_html()
-    return re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="tagtopic demo"), flags=re.DOTALL)
+def _report(path: Path, console: Console, model: TWDA, corpus: Corpus, texts: list[str]) -> None:
+    """The report; what the console has shown as a picture, or as a page where the extra `explore` is missing."""
+    if path.suffix.lower() == ".svg":
+        picture = console.export_svg(title="tagtopic demo")
+        path.write_text(re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL), "utf-8")
+    elif is_installed("jinja2"):
+        from tagtopic.explore import Explorer, ReportLimits, write_report
+
+        write_report(Explorer(model, corpus, texts=texts, name="python-docs"), path, ReportLimits(*PAGES))
+    else:
+        remark("pip install 'tagtopic[explore]' makes the report one to click through")
+        path.write_text(console.export_html(), "utf-8")
 
 
 def _tell(console: Console, model: TWDA, corpus: Corpus) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tagtopic._version import __version__
-from tagtopic.cli import apply, audit, data, demo, evaluate, experiment, fit, inspect, search
+from tagtopic.cli import apply, audit, data, demo, evaluate, experiment, explore, fit, inspect, search
 from tagtopic.cli.help import examples
 from tagtopic.cli.output import errors
 
@@ -24,7 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for group in (demo, data, search, fit, inspect, apply, audit, evaluate, experiment):
+for group in (demo, data, search, fit, inspect, apply, audit, evaluate, experiment, explore):
     group.register(app)
 
 

@@ -156,6 +156,7 @@ class Corpus:
         tag_rules: TagRules | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        texts_into: list[str] | None = None,
         **options: Unpack[RuleOptions],
     ) -> "Corpus":
         """A corpus from a file, a glob, a folder, a list of files, a data frame, or an open binary file.
@@ -191,6 +192,8 @@ class Corpus:
             As in `from_texts`.
         progress:
             Whether a bar is shown; None: if standard error is a terminal.
+        texts_into:
+            A list that the texts are added to, in the order of the documents: a corpus keeps only counts.
         """
         from tagtopic.corpus.reading.read import read_source  # it is above this module
 
@@ -212,6 +215,7 @@ class Corpus:
             tag_rules=tag_rules,
             n_jobs=n_jobs,
             progress=progress,
+            texts_into=texts_into,
         )
 
     @property
@@ -330,6 +334,15 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"Corpus({len(self):,} documents, {self.n_words:,} words, {self.n_tags:,} tags)"
+
+    def _repr_html_(self) -> str:
+        from tagtopic.notebook import card
+
+        found = self.describe(10)
+        figures = [("documents", f"{len(self):,}"), ("words", f"{self.n_words:,}"), ("tags", f"{self.n_tags:,}")]
+        figures += [("untagged", f"{found.n_untagged:,}")] if found.n_untagged else []
+        rows = [[tag, f"{n:,}"] for tag, n in found.most_used_tags]
+        return card("Corpus", figures, ["most used tags", "documents"], rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = [

@@ -24,6 +24,7 @@ def load_python_docs(
     min_word_documents: int = 5,
     max_word_share: float = 0.25,
     min_tag_documents: int = 5,
+    texts_into: list[str] | None = None,
 ) -> Corpus:
     """Read the docstrings of the standard library and of installed scientific packages as a tagged corpus.
 
@@ -43,6 +44,8 @@ def load_python_docs(
         Words in fewer documents, or in a larger share of them, are left out of the vocabulary.
     min_tag_documents:
         Tags on fewer documents are left out.
+    texts_into:
+        A list that the texts are added to, in the order of the documents.
     """
     chosen = PACKAGES if packages is None else tuple(packages)
     documents: dict[str, tuple[str, list[str]]] = {}
@@ -54,8 +57,11 @@ def load_python_docs(
                 documents[docstring.name] = text, _tags(docstring)
     if not documents:
         raise ValueError(f"no documented source was found for {', '.join(chosen)}: are they installed?")
+    texts = [text for text, _ in documents.values()]
+    if texts_into is not None:
+        texts_into += texts
     return Corpus.from_texts(
-        [text for text, _ in documents.values()],
+        texts,
         [tags for _, tags in documents.values()],
         ids=list(documents),
         min_df=min_word_documents,

@@ -22,6 +22,7 @@ from tagtopic.models import inputs, setup
 from tagtopic.models.checkpoint import Checkpoint
 from tagtopic.models.em import Callback, History
 from tagtopic.models.fitting import fit_of
+from tagtopic.models.pictures import Pictures
 from tagtopic.models.posterior import DocumentPosteriors, infer
 from tagtopic.models.prediction import TagPredictor
 from tagtopic.models.priors import Prior, smoothed_shares
@@ -35,7 +36,9 @@ from tagtopic.models.validation import hold_out
 NUMBERS = [np.float64, np.float32, np.int64, np.int32]
 
 
-class TagTopicModel(Questions, TagQuestions, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TagTopicModel(
+    Questions, TagQuestions, Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """The family's common part; use TWTM, TWDA or LDA.
 
     Learnt attributes: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,8 +13,10 @@ from tagtopic.corpus import Corpus
 from tagtopic.engines.base import as_model
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.workers import cut_evenly
-from tagtopic.inference.arrays import Floats
+from tagtopic.inference.arrays import Float64s, Floats
 from tagtopic.inference.parameters import Parameters
+
+Name = TypeVar("Name")
 
 SWEEPS = 200
 TOLERANCE = 1e-5
@@ -74,7 +76,14 @@ def weight_shares(corpus: Corpus, xi: Floats, xi_latent: Floats) -> tuple[Floats
     return (xi / totals[owner]).astype(xi.dtype), (xi_latent / totals).astype(xi.dtype)
 
 
-def largest(values: Floats, names: Sequence[str], n: int) -> list[tuple[str, float]]:
+def largest(values: Floats | Float64s, names: Sequence[Name], n: int) -> list[tuple[Name, float]]:
     """The n largest values with their names, largest first; ties by position."""
-    order = np.argsort(-values, kind="stable")[:n]
-    return [(names[i], float(values[i])) for i in order]
+    if n < len(values):
+        # sorting only what can be among the first n: a vocabulary or a list of tags may have 100,000 names
+        least = np.partition(values, len(values) - n)[len(values) - n] if n > 0 else np.inf
+        kept = np.flatnonzero(values > least)
+        kept = np.sort(np.concatenate([kept, np.flatnonzero(values == least)[: n - len(kept)]]))
+    else:
+        kept = np.arange(len(values))
+    order = kept[np.argsort(-values[kept], kind="stable")]
+    return [(names[int(i)], float(values[i])) for i in order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,11 +53,7 @@ class Questions:
 
     def similar_tags(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
         """The n tags whose topics are most like this tag's: 1 is the same, 0 is nothing in common (Bhattacharyya)."""
-        row = self._tag(tag)
-        roots = np.sqrt(self.tag_topics_)
-        likeness = roots @ roots[row]
-        likeness[row] = -1.0
-        return largest(likeness, self.tag_names_, min(n, len(self.tag_names_) - 1))
+        return most_alike(np.sqrt(self.tag_topics_), self._tag(tag), self.tag_names_, n)
 
     def _topic(self, topic: int) -> int:
         check_is_fitted(self)
@@ -74,3 +71,10 @@ class Questions:
             near = difflib.get_close_matches(tag, self.tag_names_, 3)
             hint = f"; near it are {', '.join(map(repr, near))}" if near else ""
             raise ValueError(f"the model has never seen the tag {tag!r}{hint}") from None
+
+
+def most_alike(roots: Floats, row: int, names: Sequence[str], n: int) -> list[tuple[str, float]]:
+    """The n rows most like one row, itself apart, by Bhattacharyya; ``roots`` are the square roots of distributions."""
+    likeness = roots @ roots[row]
+    likeness[row] = -1.0
+    return largest(likeness, names, min(n, len(names) - 1))

@@ -88,8 +88,15 @@ class TagQuestions:
         ``document`` is one document of a corpus (``corpus[17]``), a text with its ``tags`` beside it, or anything that
         ``transform`` takes with just one document in it.
         """
-        from tagtopic.corpus import Corpus, Document
         from tagtopic.models.explanation import explain_document
+
+        return explain_document(
+            self.parameters_, way_for_new_documents(self.inference), self.one_document(document, tags)
+        )
+
+    def one_document(self, document: Any, tags: Any = None) -> Corpus:
+        """One document, in any of the forms that ``explain`` takes, as a corpus in the model's columns."""
+        from tagtopic.corpus import Corpus, Document
 
         check_is_fitted(self)
         if isinstance(document, Document):
@@ -102,7 +109,7 @@ class TagQuestions:
         corpus = self.aligned(document, tags)
         if len(corpus) != 1:
             raise ValueError(f"explain takes one document, not {len(corpus)}: give corpus[i], or a text")
-        return explain_document(self.parameters_, way_for_new_documents(self.inference), corpus)
+        return corpus
 
     def audit_tags(self, X: Any, *, tags: Any = None) -> TagReport:
         """Which tags of these documents explain nothing of them, worst first, with the evidence; which may be one tag.

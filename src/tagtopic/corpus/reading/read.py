@@ -57,6 +57,7 @@ def read_source(
     tag_rules: TagRules,
     n_jobs: int | None,
     progress: bool | None,
+    texts_into: list[str] | None = None,
 ) -> Corpus:
     """Check the arguments of `Corpus.read` and do what they ask."""
     if on_error not in ("raise", "skip"):
@@ -78,7 +79,7 @@ def read_source(
     )
     vocabulary = None if words is None else known_words(words)
     plan = Plan(rules, tag_rules, vocabulary, n_jobs)
-    return _read(source, request, plan, None if to is None else Path(to))
+    return _read(source, request, plan, None if to is None else Path(to), texts_into)
 
 
 def _columns(given: str | Iterable[str]) -> tuple[str, ...]:
@@ -88,12 +89,20 @@ def _columns(given: str | Iterable[str]) -> tuple[str, ...]:
     return columns
 
 
-def _read(source: Any, request: Request, plan: Plan, to: Path | None) -> Corpus:
+def _read(source: Any, request: Request, plan: Plan, to: Path | None, texts: list[str] | None) -> Corpus:
     rowing = Rowing(request.wanted, Complaints(request.skip_bad_rows))
     with meter(request.progress) as tell:
-        corpus = build(_rows(source, request, plan, rowing, tell), plan, to, tell=tell.counted)
+        rows = _rows(source, request, plan, rowing, tell)
+        corpus = build(rows if texts is None else _noted(rows, texts), plan, to, tell=tell.counted)
     rowing.complaints.tell(len(corpus))
     return corpus
+
+
+def _noted(rows: Iterable[Rows], texts: list[str]) -> Iterator[Rows]:
+    """The rows as they are, with their texts written down on the way; a document of counts has none."""
+    for batch in rows:
+        texts.extend(batch.texts if batch.tokens is None else [""] * len(batch.ids))
+        yield batch
 
 
 def _rows(source: Any, request: Request, plan: Plan, rowing: Rowing, tell: Meter) -> Iterator[Rows]:

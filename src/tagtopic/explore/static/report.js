@@ -1,0 +1,45 @@
+// A report holds its pages packed: chunks of pages as gzipped JSON. This unpacks the one that the address asks for.
+"use strict";
+(() => {
+  const read = (id) => document.getElementById(id);
+  const chunks = new Map();
+  let pages;
+
+  async function chunk(number) {
+    if (!chunks.has(number)) {
+      const bytes = Uint8Array.from(atob(read(`chunk-${number}`).textContent.trim()), (c) => c.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+      chunks.set(number, new Response(stream).json());
+    }
+    return chunks.get(number);
+  }
+
+  async function show(moved) {
+    if (location.hash && !location.hash.startsWith("#/")) return; // a place on the page, such as the skip link's
+    const path = location.hash.slice(1) || "/";
+    const main = read("main");
+    if (path !== main.dataset.path) {
+      const number = pages[path];
+      const html = number === undefined ? read("missing").innerHTML : (await chunk(number))[path];
+      main.innerHTML = html; // made and escaped by the same templates as the served pages
+      main.dataset.path = path;
+      window.tagtopic.prepare(main);
+      const section = "/" + path.split("/")[1];
+      for (const link of document.querySelectorAll("nav a[data-section]")) {
+        const own = link.getAttribute("href").slice(1);
+        const current = own === section || (own === "/" && section === "/topics");
+        if (current) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+      }
+      const heading = main.querySelector("h1");
+      if (heading) document.title = `${heading.textContent.trim().slice(0, 80)} · tagtopic`;
+    }
+    if (moved) { scrollTo(0, 0); main.focus(); }
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    pages = JSON.parse(read("pages").textContent);
+    addEventListener("hashchange", () => show(true));
+    if (location.hash.startsWith("#/") && location.hash !== "#/") show(false);
+    for (const form of document.querySelectorAll("form.search")) form.addEventListener("submit", (e) => e.preventDefault());
+  });
+})();

@@ -1,0 +1,33 @@
+"""What there is to see of a model, as plain values: one module a view.
+
+Each function takes an `Explorer` and returns frozen dataclasses of numbers and strings, which the API gives as they
+are, and which pages, the report and figures draw.
+"""
+
+from tagtopic.explore.views.audit import AuditView, audit
+from tagtopic.explore.views.compare import CompareView, compare
+from tagtopic.explore.views.document import DocumentView, document, examine
+from tagtopic.explore.views.overview import Overview, overview
+from tagtopic.explore.views.search import DocumentList, TagList, find_documents, find_tags
+from tagtopic.explore.views.tag import TagView, tag
+from tagtopic.explore.views.topic import TopicView, topic
+
+__all__ = [
+    "AuditView",
+    "CompareView",
+    "DocumentList",
+    "DocumentView",
+    "Overview",
+    "TagList",
+    "TagView",
+    "TopicView",
+    "audit",
+    "compare",
+    "document",
+    "examine",
+    "find_documents",
+    "find_tags",
+    "overview",
+    "tag",
+    "topic",
+]

@@ -1,0 +1,121 @@
+"""The overview: how large, how good, and which topics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagtopic.evaluation.topics import diversity
+from tagtopic.explore.layout import Bubble, topic_map
+from tagtopic.explore.views.parts import TagValue, with_numbers
+from tagtopic.explore.views.quality import Quality
+
+if TYPE_CHECKING:
+    from tagtopic.explore.explorer import Explorer
+    from tagtopic.models.base import TagTopicModel
+
+
+@dataclass(frozen=True)
+class TopicSummary:
+    """A topic in a list."""
+
+    topic: int
+    share: float
+    words: tuple[str, ...]
+    tags: tuple[TagValue, ...]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What the fit maximised, by iteration; after which iterations priors were learnt; held-out perplexity if any."""
+
+    bound: tuple[float, ...]
+    prior_updates: tuple[int, ...]
+    held_out: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class TagKind:
+    """A kind of tag, and how many there are; "" for tags that have none."""
+
+    kind: str
+    tags: int
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A model at a glance; ``diversity`` is the share of different words among the first 25 of all topics."""
+
+    name: str
+    kind: str
+    inference: str
+    n_topics: int
+    n_words: int
+    n_tags: int
+    n_documents: int | None
+    training_words: int
+    iterations: int
+    converged: bool
+    diversity: float
+    quality: Quality | None
+    curve: Curve
+    kinds: tuple[TagKind, ...]
+    topics: tuple[TopicSummary, ...]
+    map: tuple[Bubble, ...]
+
+
+def overview(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> Overview:
+    """The model at a glance; quality only if there are documents."""
+    model, corpus = explorer.model, explorer.corpus
+    counts = Counter(kind if colon else "" for kind, colon, _ in (tag.partition(":") for tag in model.tag_names_))
+    return Overview(
+        name=explorer.name,
+        kind=type(model).__name__,
+        inference=model.inference,
+        n_topics=len(model.components_),
+        n_words=len(model.words_),
+        n_tags=len(model.tag_names_),
+        n_documents=None if corpus is None else len(corpus),
+        training_words=int(model.word_counts_.sum()),
+        iterations=int(model.n_iter_),
+        converged=bool(model.converged_),
+        diversity=diversity(model.components_),
+        quality=explorer.quality,
+        curve=curve(model),
+        kinds=tuple(TagKind(kind, n) for kind, n in counts.most_common()),
+        topics=topics(explorer, n_words, n_tags),
+        map=topic_map(explorer.topic_likeness, model.topic_shares_),
+    )
+
+
+def topics(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> tuple[TopicSummary, ...]:
+    """All topics, largest first."""
+    model = explorer.model
+    shares = np.asarray(model.topic_shares_, np.float64)
+    return tuple(
+        TopicSummary(
+            topic=int(k),
+            share=float(shares[k]),
+            words=tuple(word for word, _ in model.top_words(int(k), n_words)),
+            tags=with_numbers(explorer, model.top_tags(int(k), n_tags)),
+        )
+        for k in np.argsort(-shares, kind="stable")
+    )
+
+
+def curve(model: TagTopicModel) -> Curve:
+    """How the fit went."""
+    return Curve(
+        bound=tuple(float(value) for value in model.bound_),
+        prior_updates=tuple(int(iteration) for iteration in model.prior_updates_),
+        held_out=_held_out(model),
+    )
+
+
+def _held_out(model: TagTopicModel) -> tuple[tuple[int, float], ...]:
+    """Perplexity of the words that the fit held out, from iteration 1; none if it held none out."""
+    watched = model.history_.get("perplexity", ())
+    return tuple((iteration, float(value)) for iteration, value in enumerate(watched, 1))

@@ -1,0 +1,109 @@
+"""One tag: its topics and words, the tags like it, its documents, and where it looks out of place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tagtopic.explore.errors import NothingToShowError
+from tagtopic.explore.views.parts import (
+    DocumentValue,
+    TagValue,
+    TopicShare,
+    WordShare,
+    distinctive_words,
+    topic_mix,
+    with_numbers,
+    words_of,
+)
+from tagtopic.models.posterior import largest
+from tagtopic.models.questions import most_alike
+
+if TYPE_CHECKING:
+    from tagtopic.explore.explorer import Explorer
+
+DOUBTFUL = 0.2
+"""A use of a tag is suspicious if even odds would become less than this: one in five."""
+
+
+@dataclass(frozen=True)
+class SuspiciousUse:
+    """A document on which the tag looks out of place, and the words that say so."""
+
+    document: DocumentValue
+    weight: float
+    expected_weight: float
+    disagreeing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TagView:
+    """One tag. ``share`` is the share of training documents that have it.
+
+    ``documents`` (by weight) is None where no documents were given, ``suspicious`` also until the audit is made.
+    """
+
+    tag: str
+    number: int
+    kind: str
+    value: str
+    share: float
+    mix: tuple[TopicShare, ...]
+    words: tuple[WordShare, ...]
+    distinctive: tuple[WordShare, ...]
+    similar: tuple[TagValue, ...]
+    n_documents: int | None
+    documents: tuple[DocumentValue, ...] | None
+    suspicious: tuple[SuspiciousUse, ...] | None
+
+
+def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True) -> TagView:
+    """One tag by its number; suspicious uses only once the audit is there."""
+    model = explorer.model
+    if not 0 <= number < len(model.tag_names_):
+        raise NothingToShowError(f"there is no tag number {number}: the model has {len(model.tag_names_):,}, from 0")
+    name = model.tag_names_[number]
+    kind, colon, value = name.partition(":")
+    distribution = model.tag_topics_[number] @ model.components_
+    share = float(model.tag_frequencies_[number])
+    audited = with_audit and explorer.can_audit and explorer.audit_ready
+    return TagView(
+        tag=name,
+        number=number,
+        kind=kind if colon else "",
+        value=value if colon else name,
+        share=share,
+        mix=topic_mix(explorer, model.tag_topics_[number]),
+        words=words_of(explorer, distribution, n),
+        distinctive=distinctive_words(explorer, distribution, max(share, 1e-3), n),
+        similar=with_numbers(explorer, most_alike(explorer.tag_roots, number, model.tag_names_, n)),
+        n_documents=None if explorer.corpus is None else _count(explorer, number),
+        documents=None if explorer.corpus is None else _documents(explorer, number, n),
+        suspicious=_suspicious(explorer, name, n) if audited else None,
+    )
+
+
+def _count(explorer: Explorer, number: int) -> int:
+    starts = explorer.weights_by_tag.indptr
+    return int(starts[number + 1] - starts[number])
+
+
+def _documents(explorer: Explorer, number: int, n: int) -> tuple[DocumentValue, ...]:
+    weights, ids = explorer.weights_by_tag, explorer.documents.ids
+    part = slice(weights.indptr[number], weights.indptr[number + 1])
+    ranked = largest(weights.data[part], weights.indices[part].tolist(), n)
+    return tuple(DocumentValue(ids[d], d, value) for d, value in ranked)
+
+
+def _suspicious(explorer: Explorer, name: str, n: int) -> tuple[SuspiciousUse, ...]:
+    entries = explorer.audit_by_tag.get(name, ())
+    return tuple(
+        SuspiciousUse(
+            document=DocumentValue(entry.document, explorer.document_numbers[entry.document], entry.belongs),
+            weight=entry.weight,
+            expected_weight=entry.expected_weight,
+            disagreeing=entry.disagreeing,
+        )
+        for entry in entries[:n]
+        if entry.belongs < DOUBTFUL
+    )

@@ -1,0 +1,92 @@
+"""`tagtopic report` and `serve`."""
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Command
+from tests.explore.test_report import unpacked
+
+from tagtopic import Corpus, optional
+from tagtopic.explore import Explorer
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What would have been served, instead of serving it."""
+    from tagtopic.explore.service import server
+
+    calls: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(server, "run", lambda *arguments, tell: calls.append(arguments))
+    return calls
+
+
+def test_a_report_of_model_and_documents(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
+    output = tmp_path / "letters.html"
+    outcome = tagtopic(
+        "report",
+        model,
+        "--corpus",
+        documents,
+        "--text",
+        "body",
+        "--tags",
+        "author,year",
+        "--compare",
+        model,
+        "-o",
+        output,
+    )
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "wrote" in outcome.err
+    pages = unpacked(output.read_text("utf-8"))
+    assert {"/audit", "/compare", "/documents/0", "/tags/0"} <= pages.keys()
+    assert 'class="w c' in pages["/documents/0"]  # the text is in the file
+
+
+def test_a_report_without_documents_and_of_a_saved_corpus(
+    tagtopic: Command, model: Path, documents: Path, tmp_path: Path
+) -> None:
+    assert tagtopic("report", model, "-o", tmp_path / "a.html", "--max-tags", 2, "-q").code == 0
+    assert sum(path.startswith("/tags/") for path in unpacked((tmp_path / "a.html").read_text("utf-8"))) == 2
+    Corpus.read(documents, text="body", tags=["author"]).save(tmp_path / "letters.corpus")
+    assert tagtopic("report", model, "--corpus", tmp_path / "letters.corpus", "-o", tmp_path / "b.html").code == 0
+    assert "/documents/59" in unpacked((tmp_path / "b.html").read_text("utf-8"))
+
+
+def test_mistakes_are_told(tagtopic: Command, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "there is no folder" in tagtopic("report", model, "-o", tmp_path / "no" / "a.html").err
+    assert "there is no model file" in tagtopic("serve", tmp_path / "none.tagtopic").err
+    assert "--token is empty" in tagtopic("serve", model, "--token", " ").err
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        outcome = tagtopic("serve", model, "--port", taken.getsockname()[1])
+    assert outcome.code == 1
+    assert "cannot be listened on" in outcome.err
+    monkeypatch.setattr(optional, "find_spec", lambda package: None)
+    for command in ("report", "serve"):
+        assert "pip install 'tagtopic[explore]'" in tagtopic(command, model).err
+
+
+def test_serving_this_machine_needs_no_token_and_others_do(
+    tagtopic: Command, model: Path, started: list[tuple[Any, ...]]
+) -> None:
+    for arguments in ([], ["--host", "0.0.0.0"], ["--host", "::1", "--token", "secret", "--name", "my model"]):
+        assert tagtopic("serve", model, *arguments).code == 0
+    (explorer, host, port, token), (_, _, _, made), (named, _, _, given) = started
+    assert isinstance(explorer, Explorer)
+    assert (explorer.name, host, port, token) == ("letters", "127.0.0.1", 8000, None)
+    assert len(made) > 20
+    assert (named.name, given) == ("my model", "secret")
+
+
+def test_the_address_is_told_before_serving(tagtopic: Command, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import uvicorn
+
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
+    outcome = tagtopic("serve", model, "--port", 0, "--token", "secret")
+    assert outcome.code == 0
+    assert "letters is at http://127.0.0.1:" in outcome.err
+    assert "/?token=secret" in outcome.err

@@ -1,0 +1,108 @@
+"""A service, a report and a real Chromium for all browser tests; without a Chromium they are skipped."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.explore.conftest import explorer, hostile
+
+from tagtopic.explore import Explorer, ReportLimits, write_report
+
+__all__ = ["explorer", "hostile"]  # fixtures
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _java() -> None:
+    """In place of the fixture for Spark's tests: a browser needs no Java."""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = next((path for path in map(shutil.which, BROWSERS) if path), None)
+    if found is None:
+        pytest.skip("there is no Chromium: 'make browser' installs one where apt-get may")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def served(explorer: Explorer) -> Iterator[str]:
+    """The address of a running service."""
+    import uvicorn
+
+    from tagtopic.explore.service import create_app
+
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(create_app(explorer), log_level="error"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+    listener.close()
+
+
+@pytest.fixture(scope="session")
+def address(explorer: Explorer) -> Iterator[str]:
+    _ = explorer.audit
+    with served(explorer) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def hostile_address(hostile: Explorer) -> Iterator[str]:
+    _ = hostile.audit
+    with served(hostile) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def report(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path: Path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(explorer, path, ReportLimits(tags=6, documents=20))
+    return path.as_uri()
+
+
+@pytest.fixture(scope="session")
+def hostile_report(hostile: Explorer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path: Path = tmp_path_factory.mktemp("hostile") / "report.html"
+    write_report(hostile, path, ReportLimits(documents=20))
+    return path.as_uri()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page; at its end nothing may have complained: no console error, no failed request, no dialogue."""
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(f"{request.url}: {request.failure}"))
+
+    def refuse(dialog: Any) -> None:
+        complaints.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+    page.on("dialog", refuse)
+    page.complaints = complaints
+    yield page
+    context.close()
+    assert complaints == []

@@ -1,0 +1,184 @@
+"""Every view in a real browser: content, search, navigation, keyboard, accessibility, no complaint in the console."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from tests.explore.conftest import HOSTILE
+
+from tagtopic.explore import Explorer
+
+VIEWS = {
+    "overview": ("/", "letters"),
+    "topic": ("/topics/1", ""),
+    "tags": ("/tags?query=a", "Tags"),
+    "tag": ("/tags/2", "Mary"),
+    "documents": ("/documents", "Documents"),
+    "document": ("/documents/3", "letter 3"),
+    "try": ("/try?text=A+monster+fears+the+storm&tag=author%3AMary", "Try it"),
+    "audit": ("/audit", "Audit"),
+    "compare": ("/compare", "Two models"),
+    "problem": ("/topics/99", "Nothing here"),
+}
+
+
+def serious_faults(page: Any) -> list[str]:
+    """What axe-core finds that is serious or critical."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    violations = Axe().run(page).response["violations"]
+    return [
+        f"{fault['id']}: {[node['html'][:150] for node in fault['nodes'][:3]]}"
+        for fault in violations
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+def forgive_missing_page(page: Any) -> None:
+    """A browser writes to its console that a page was not found; that is what was asked for."""
+    page.complaints[:] = [text for text in page.complaints if "404" not in text]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_are_accessible(page: Any, address: str, view: str, scheme: str) -> None:
+    path, title = VIEWS[view]
+    page.emulate_media(color_scheme=scheme)
+    page.goto(address + path)
+    assert title in page.locator("h1").inner_text()
+    assert serious_faults(page) == []
+    forgive_missing_page(page)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_fit_a_phone(page: Any, address: str, view: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(address + VIEWS[view][0])
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    forgive_missing_page(page)
+
+
+def test_one_finds_a_tag_by_keyboard_alone(page: Any, address: str, explorer: Explorer) -> None:
+    page.goto(address)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.locator("#search").focus()
+    page.keyboard.type("ja")
+    page.get_by_role("option", name="author:Jane").wait_for()
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#search").get_attribute("aria-activedescendant")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/tags/{explorer.tag_numbers['author:Jane']}")
+    assert page.locator("h1").inner_text() == "Jane"
+
+
+def test_suggestions_go_away(page: Any, address: str) -> None:
+    page.goto(address)
+    page.locator("#search").fill("author")
+    page.get_by_role("option").first.wait_for()
+    page.keyboard.press("Escape")
+    assert page.get_by_role("option").count() == 0
+    page.keyboard.press("Enter")  # the search itself, which needs no script
+    page.wait_for_url(re.compile(r"/tags\?query=author$"))
+    assert page.get_by_role("link", name="author:Ada").count() == 1
+
+
+def test_one_walks_from_map_to_topic_to_tag_to_document(page: Any, address: str) -> None:
+    page.goto(address)
+    page.locator("svg.map a").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/topics/"))
+    page.get_by_role("link", name=re.compile("^author:")).first.click()
+    page.wait_for_url(re.compile("/tags/"))
+    page.get_by_role("link", name=re.compile("^letter ")).first.click()
+    page.wait_for_url(re.compile("/documents/"))
+    page.go_back()
+    page.wait_for_url(re.compile("/tags/"))
+
+
+def test_a_topic_has_one_colour_everywhere(page: Any, address: str) -> None:
+    def colour(path: str, selector: str, name: str) -> str:
+        page.goto(address + path)
+        return str(page.locator(selector).first.evaluate(f"e => getComputedStyle(e).{name}"))
+
+    on_map = colour("/", "svg.map a[href='/topics/1'] circle", "stroke")
+    assert on_map == colour("/topics/1", ".bar .fill", "fill")
+    assert on_map == colour("/compare", "tr:has(a[href='/topics/1']) .bar .fill", "fill")
+
+
+def test_words_are_coloured_by_topic_and_by_tag(page: Any, address: str) -> None:
+    page.goto(f"{address}/documents/3")
+    word = page.locator(".prose .w").first
+    by_topic = word.evaluate("e => getComputedStyle(e).boxShadow")
+    page.get_by_label("tag", exact=True).check(force=True)
+    assert word.evaluate("e => getComputedStyle(e).boxShadow") != by_topic
+    assert page.locator(".letter").first.is_visible()
+    page.reload()
+    assert page.get_by_label("tag", exact=True).is_checked()
+
+
+def test_trying_a_text_answers_while_one_types(page: Any, address: str) -> None:
+    page.goto(f"{address}/try")
+    assert "will be here" in page.locator("#result").inner_text()
+    page.locator("#text").press_sequentially("The monster at night", delay=5)
+    page.locator("#result .w", has_text="monster").wait_for()
+    page.locator("#add").fill("mary")
+    page.get_by_role("option", name="author:Mary").click()
+    page.locator("#result th", has_text="author:Mary").wait_for()
+    assert page.locator("#tags").input_value() == "author:Mary"
+    page.wait_for_url(re.compile("tag="))
+    shared = page.url
+    page.goto("about:blank")
+    page.goto(shared)
+    assert page.locator("#result .w", has_text="monster").count() == 1
+    assert page.locator("#tags").input_value() == "author:Mary"
+
+
+def test_the_theme_can_be_switched_and_stays(page: Any, address: str) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto(address)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_role("button", name="Switch between light and dark").click()
+    assert page.evaluate(ground) != light
+    page.goto(f"{address}/tags")
+    assert page.evaluate(ground) != light
+
+
+def test_the_audit_can_be_downloaded(page: Any, address: str) -> None:
+    page.goto(f"{address}/audit")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="near-duplicates").click()
+    assert download.value.suggested_filename == "audit-duplicates.csv"
+
+
+def test_pages_work_without_script(browser: Any, address: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{address}/try")
+    page.locator("#text").fill("The monster at night")
+    page.get_by_role("button", name="Read it").click()
+    assert page.locator("#result .w").count() == 2
+    context.close()
+
+
+@pytest.mark.parametrize("path", ["/", "/topics/0", "/tags", "/documents/2", "/audit", "/compare", "/tags/0"])
+def test_hostile_names_do_nothing(page: Any, hostile_address: str, path: str) -> None:
+    page.goto(hostile_address + path)
+    assert page.locator("main script, main img").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_hostile_names_are_suggested_as_text(page: Any, hostile_address: str) -> None:
+    page.goto(hostile_address)
+    for name in HOSTILE[:4]:
+        page.locator("#search").fill(name)
+        page.get_by_role("option").locator("bdi").get_by_text(name, exact=True).wait_for()
+    page.goto(f"{hostile_address}/try")
+    page.locator("#text").fill(HOSTILE[0])
+    page.locator("#result .prose").wait_for()
+    assert HOSTILE[0] in page.locator("#result .prose").inner_text()

@@ -1,0 +1,63 @@
+"""The report opens from a file, leads everywhere, and asks for nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from tests.explore.conftest import HOSTILE
+from tests.integration.browser.test_pages import serious_faults
+
+
+@pytest.mark.parametrize("path", ["", "#/topics/1", "#/tags", "#/tags/2", "#/documents/0", "#/audit", "#/compare"])
+def test_views_of_the_report_are_there_and_accessible(page: Any, report: str, path: str) -> None:
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(report + path)
+    page.wait_for_function("path => document.getElementById('main').dataset.path === path", arg=path[1:] or "/")
+    assert page.locator("h1").inner_text()
+    assert serious_faults(page) == []
+    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_one_walks_through_the_report(page: Any, report: str) -> None:
+    page.goto(report)
+    page.locator("svg.map a").first.click()
+    page.wait_for_function("() => location.hash.startsWith('#/topics/')")
+    page.get_by_role("link", name=re.compile("^author:")).first.click()
+    page.wait_for_function("() => document.getElementById('main').dataset.path.startsWith('/tags/')")
+    assert page.title().endswith("tagtopic")
+    assert page.locator("nav a[aria-current]").inner_text() == "Tags"
+    page.go_back()
+    page.wait_for_function("() => document.getElementById('main').dataset.path.startsWith('/topics/')")
+    page.locator("#search").fill("jane")
+    page.get_by_role("option", name="author:Jane").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('h1').textContent.trim() === 'Jane'")
+
+
+def test_what_is_left_out_is_told(page: Any, report: str) -> None:
+    page.goto(f"{report}#/documents/59999")
+    page.get_by_role("heading", name="Not in this report").wait_for()
+
+
+def test_without_script_the_first_page_is_there(browser: Any, report: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report)
+    assert page.locator("svg.map a").count() == 3
+    assert "Without JavaScript" in page.content()
+    context.close()
+
+
+@pytest.mark.parametrize("path", ["", "#/topics/0", "#/tags", "#/tags/3", "#/documents/0", "#/audit", "#/compare"])
+def test_hostile_names_do_nothing_in_the_report(page: Any, hostile_report: str, path: str) -> None:
+    page.goto(hostile_report + path)
+    page.wait_for_function("path => document.getElementById('main').dataset.path === path", arg=path[1:] or "/")
+    assert page.locator("main script, main img").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator("#search").fill(HOSTILE[0])
+    page.get_by_role("option").first.wait_for()
+    assert page.get_by_role("option").first.locator("bdi").inner_text() == HOSTILE[0]
