@@ -104,7 +104,7 @@ def test_documents_may_go_on_arriving() -> None:
     assert model.n_documents_ == 2000
     np.testing.assert_allclose(model.word_counts_, TRAIN.counts.sum(axis=0))
     np.testing.assert_allclose(model.tag_frequencies_, TRAIN.tags.sum(axis=0) / 2000)
-    assert (model.learning, model.max_iter) == ("batch", 100)
+    assert (model.learning, model.max_iter) == (TWDA().learning, TWDA().max_iter)
 
 
 def test_tags_and_words_that_arrive_later_are_learnt(tmp_path: Path) -> None:

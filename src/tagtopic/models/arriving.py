@@ -141,7 +141,8 @@ def _grown_predictor(predictor: TagPredictor | None, corpus: Corpus, n_jobs: int
         "name_tags": names.indices,
         "name_shares": names.data,
         "scores": scores,
-        "mix": predictor.mix[old_kinds],
+        "mix": predictor.mix[:, old_kinds],
+        "offsets": np.pad(predictor.offsets, ((0, 0), (0, n_tags - predictor.offsets.shape[1]))),
         "shares": _grown(predictor.shares, n_tags),
     }
     return TagPredictor.from_arrays(arrays, corpus.tag_names)
