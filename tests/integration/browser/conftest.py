@@ -88,7 +88,7 @@ def hostile_report(hostile: Explorer, tmp_path_factory: pytest.TempPathFactory) 
 
 def lost(request: Any) -> bool:
     """Whether a request failed for another reason than that the reader went on to the next page before it ended."""
-    return request.failure != "net::ERR_ABORTED"
+    return bool(request.failure != "net::ERR_ABORTED")
 
 
 @pytest.fixture
