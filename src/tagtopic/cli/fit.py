@@ -92,7 +92,7 @@ def fit(
         Learning, typer.Option("--learning", help="online learns from mini-batches, in a few passes.")
     ] = Learning.BATCH,
     max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="The most iterations.")] = 200,
-    tol: Annotated[float, typer.Option("--tol", min=0.0, help="Stop when the bound rises by less than this.")] = 1e-5,
+    tol: Annotated[float, typer.Option("--tol", min=0.0, help="Stop when an iteration gains less than this.")] = 1e-5,
     validation_fraction: Annotated[
         float | None,
         typer.Option(
