@@ -9,6 +9,7 @@ from tagtopic.inference.arrays import Float64s
 from tagtopic.inference.latent_prior import latent_prior_objective, sum_log_latent, update_latent_prior
 from tagtopic.inference.weight_prior import (
     HyperPrior,
+    Kinds,
     WeightEvidence,
     fixed_point_pass,
     ran_away,
@@ -19,13 +20,14 @@ from tagtopic.inference.weight_prior import (
 )
 
 
-def evidence(seed: int = 0, n_documents: int = 400, n_tags: int = 6, pi: float = 1.0) -> WeightEvidence:
+def evidence(seed: int = 0, n_documents: int = 400, n_tags: int = 6, pi: float | Float64s = 1.0) -> WeightEvidence:
     """Documents with two to four tags whose weights were drawn from Dir(pi) and are known."""
+    prior = np.broadcast_to(pi, n_tags)
     random = np.random.default_rng(seed)
     sizes = random.integers(2, 5, n_documents)
     starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
     tags = np.concatenate([np.sort(random.choice(n_tags, size, replace=False)) for size in sizes]).astype(np.int32)
-    logs = np.concatenate([np.log(random.dirichlet(np.full(size, pi))) for size in sizes])
+    logs = np.concatenate([np.log(random.dirichlet(prior[some])) for some in np.split(tags, starts[1:-1])])
     sums = np.zeros(n_tags)
     np.add.at(sums, tags, logs)
     return WeightEvidence(starts, tags, sums, np.bincount(tags, minlength=n_tags).astype(float))
@@ -91,6 +93,26 @@ def test_only_learnt_priors_move_and_unused_tags_go_to_the_centre() -> None:
     assert pi[2] == 2.5
     assert pi[6] == pytest.approx(1.2)
     assert np.all(pi[:2] != 2.5)
+
+
+def test_rare_tags_stay_near_their_kind_and_common_ones_are_free() -> None:
+    """Two kinds, pi 3 and 0.3; each has common tags and one that is on a single document."""
+    true = np.array([3.0, 3.0, 3.0, 0.3, 0.3, 0.3, 3.0, 0.3])
+    numbers = np.array([0, 0, 0, 1, 1, 1, 0, 1], np.int32)
+    common = evidence(n_documents=3000, pi=true[:6])
+    documents = np.append(common.documents, [0.0, 0.0])
+    given = WeightEvidence(common.starts, common.tags, np.append(common.log_weights, [0.0, 0.0]), documents)
+    pi, hyper = np.ones(8), HyperPrior()
+    for _ in range(20):
+        pi = update_weight_prior(pi, given, hyper.around_kinds(pi, Kinds(numbers, documents)), rounds=20)
+    np.testing.assert_allclose(pi[:6], true[:6], rtol=0.15)
+    assert pi[6] > 2
+    assert pi[7] < 0.5
+
+
+def test_a_kind_of_rare_tags_stays_at_the_centre() -> None:
+    kinds = Kinds(np.zeros(2, np.int32), np.zeros(2))
+    np.testing.assert_array_equal(HyperPrior().around_kinds(np.array([9.0, 20.0]), kinds).centre, [1.0, 1.0])
 
 
 def test_mu_of_known_mixes_is_recovered_and_every_step_rises() -> None:

@@ -26,7 +26,7 @@ def learner_of(model: TagTopicModel, corpus: Corpus, workers: Workers) -> Online
     parameters, priors = setup.start_parameters(model, corpus)
     tokens, documents = corpus.counts.sum(axis=0).astype(float), corpus.tags.sum(axis=0).astype(float)
     running = Running.begin(parameters, tokens, documents)
-    return OnlineLearner(running, parameters, priors, setup.learning_of(model, corpus.n_tags), "map", workers)
+    return OnlineLearner(running, parameters, priors, setup.learning_of(model, corpus), "map", workers)
 
 
 @pytest.mark.parametrize("kind", [TWTM, TWDA, LDA])

@@ -9,7 +9,8 @@ Its maximum is the fixed point
     Psi(pi_l) = [ sum_{d has l} (Psi(sum pi_d) + E log eps_dl) + m Psi(s_l) ] / (D_l + m)
 
 where m pseudo-documents at s hold pi: without them (m = 0, maximum likelihood) pi runs away by construction, for a
-document whose tags occur nowhere else gives pi <- pi + n at every iteration.
+document whose tags occur nowhere else gives pi <- pi + n at every iteration. s is the mean of the tag's kind (authors,
+years), so that a rare tag is like others of its kind and a common one is what its documents say.
 """
 
 from __future__ import annotations
@@ -34,6 +35,14 @@ LEAST_SENSIBLE, MOST_SENSIBLE = 1e-3, 1e3
 
 
 @dataclass(frozen=True)
+class Kinds:
+    """By tag, the number of its kind and how many documents have it; the latent tag is a kind of its own."""
+
+    numbers: Int32s
+    documents: Float64s
+
+
+@dataclass(frozen=True)
 class HyperPrior:
     """``strength`` pseudo-documents (m) in which each tag has prior ``centre`` (s), numbers or one a tag.
 
@@ -47,6 +56,17 @@ class HyperPrior:
         """The hyper-prior of some of ``n_tags`` tags."""
         strength, centre = (np.broadcast_to(value, (n_tags,))[tags] for value in (self.strength, self.centre))
         return HyperPrior(strength, centre)
+
+    def around_kinds(self, pi: Float64s, kinds: Kinds) -> HyperPrior:
+        """The same hold, around what the tags of each kind have now.
+
+        A kind's mean is taken of log pi, common tags counting up to one each and rare ones little, with one more tag
+        at the centre that there was: a kind of few or rare tags stays near it.
+        """
+        trust = kinds.documents / (kinds.documents + np.maximum(self.strength, 1.0))
+        away = np.log(pi / self.centre) * trust
+        sums, sizes = (np.bincount(kinds.numbers, weights=values) for values in (away, trust))
+        return HyperPrior(self.strength, self.centre * np.exp(sums / (sizes + 1.0))[kinds.numbers])
 
 
 class Evidence(Protocol):

@@ -41,7 +41,7 @@ def learn_more(model: TagTopicModel, corpus: Corpus) -> None:
     priors = Priors(model.tag_topic_prior_, _word_prior(model, tokens))
     pi = _grown(model.tag_weight_prior_, corpus.n_tags, _new_weight(model))
     parameters = replace(model.parameters_, pi=pi)
-    learning = setup.learning_of(model, corpus.n_tags)
+    learning = setup.learning_of(model, corpus, documents)
     with Workers(model.n_jobs) as workers:
         learner = OnlineLearner(running, parameters, priors, learning, model.inference, workers)
         objective = sum(learner.step(corpus[first:last]) for first, last in cut_rows(len(corpus), model.batch_size))

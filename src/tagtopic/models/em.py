@@ -16,7 +16,7 @@ from tagtopic.engines.base import Run, Statistics
 from tagtopic.inference.arrays import COLLAPSED, Float64s, State
 from tagtopic.inference.latent_prior import update_latent_prior
 from tagtopic.inference.parameters import Parameters, Priors
-from tagtopic.inference.weight_prior import HyperPrior, ran_away
+from tagtopic.inference.weight_prior import HyperPrior, Kinds, ran_away
 from tagtopic.models.priors import Schedule, smoothed_shares
 from tagtopic.models.standing import Standing
 
@@ -32,6 +32,7 @@ class Learning:
     """Which priors are learnt, and how: None is not at all."""
 
     weights: HyperPrior | None = None
+    kinds: Kinds | None = None
     learnt_weights: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     latent_topics: bool = False
     tag_topic_tokens: float = 0.0
@@ -41,6 +42,12 @@ class Learning:
     def anything(self) -> bool:
         """Whether any prior is learnt."""
         return self.weights is not None or self.latent_topics or self.tag_topic_tokens > 0
+
+    def hold_of(self, pi: Float64s) -> HyperPrior | None:
+        """What holds the weights' prior while it is learnt from where it is."""
+        if self.weights is None or self.kinds is None:
+            return self.weights
+        return self.weights.around_kinds(pi, self.kinds)
 
 
 @dataclass(frozen=True)
@@ -224,8 +231,9 @@ class ExpectationMaximisation(Fit):
         if learning.tag_topic_tokens:
             alpha = learning.tag_topic_tokens * smoothed_shares(self.topic_sizes, 1.0)
             self.priors = replace(self.priors, alpha=alpha)
-        if dirichlet and learning.weights is not None:
-            parameters = self._with_learnt_weights(parameters, learning.weights, learning.learnt_weights)
+        hyper = learning.hold_of(parameters.all_pi) if dirichlet else None
+        if hyper is not None:
+            parameters = self._with_learnt_weights(parameters, hyper, learning.learnt_weights)
         if dirichlet and learning.latent_topics:
             log_latent, n_documents = self.engine.log_latent()
             parameters = replace(parameters, mu=update_latent_prior(parameters.mu, log_latent, n_documents))

@@ -43,7 +43,7 @@ def batch_fit(
     """Expectation maximisation on an engine."""
     now = saved.now if saved else None
     parameters, priors = (now.parameters, now.priors) if now else setup.start_parameters(model, corpus)
-    settings = setup.em_settings(model, corpus.n_tags)
+    settings = setup.em_settings(model, corpus)
     with (engine or LocalEngine(model.n_jobs)).start(corpus, parameters, model.inference) as run:
         yield ExpectationMaximisation(run, parameters, priors, settings, watch)
 
@@ -59,7 +59,7 @@ def online_fit(
             "learning='batch'"
         )
     parameters, priors = setup.start_parameters(model, corpus)
-    settings = setup.em_settings(model, corpus.n_tags)
+    settings = setup.em_settings(model, corpus)
     running = Running.begin(parameters, column_sums(corpus.counts), column_sizes(corpus.tags).astype(np.float64))
     with Workers(engine.n_jobs if engine is not None else model.n_jobs) as workers:
         learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, workers)

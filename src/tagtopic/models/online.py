@@ -236,7 +236,8 @@ class OnlineLearner:
 
     def _learn_weights(self, batch: Batch, run: LocalRun, parameters: Parameters) -> None:
         """A step in Psi(pi), the natural coordinate, towards the fixed point of the batch scaled to all documents."""
-        hyper, learning = self.learning.weights, self.learning
+        learning = self.learning
+        hyper = learning.hold_of(np.append(self.pi, self.pi_latent) if self.latent else self.pi)
         assert hyper is not None
         evidence = gather_weight_evidence(run.blocks, run.state, latent=self.latent)
         n_all = len(self.pi) + int(self.latent)

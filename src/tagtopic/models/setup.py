@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.mapped import column_sizes
 from tagtopic.inference.arrays import WAYS, Float64s
 from tagtopic.inference.parameters import Parameters, Priors
-from tagtopic.inference.weight_prior import HyperPrior
+from tagtopic.inference.weight_prior import HyperPrior, Kinds
 from tagtopic.models.em import EMSettings, Learning
 from tagtopic.models.priors import ESTIMATE, MAXIMUM_LIKELIHOOD, asks_for, check_prior, is_learnt, spread
 from tagtopic.models.start import STARTS, start_topics, word_frequencies
@@ -58,9 +59,9 @@ def seed_of(model: TagTopicModel) -> int:
     return int(seed) if isinstance(seed, int | np.integer) else 0
 
 
-def em_settings(model: TagTopicModel, n_tags: int) -> EMSettings:
+def em_settings(model: TagTopicModel, corpus: Corpus) -> EMSettings:
     """How long to iterate, and what is learnt on the way."""
-    return EMSettings(model.max_iter, model.tol, model.sweeps, learning_of(model, n_tags), model.patience)
+    return EMSettings(model.max_iter, model.tol, model.sweeps, learning_of(model, corpus), model.patience)
 
 
 def require_tags(corpus: Corpus) -> None:
@@ -123,8 +124,9 @@ def topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
     return np.asarray(prior, np.float64)
 
 
-def learning_of(model: TagTopicModel, n_tags: int) -> Learning:
-    """Which priors the settings leave to be learnt."""
+def learning_of(model: TagTopicModel, corpus: Corpus, documents: Float64s | None = None) -> Learning:
+    """Which priors the settings leave to be learnt; ``documents`` with each tag, if there are more than here."""
+    n_tags = corpus.n_tags
     learnt = np.append(np.full(n_tags, is_learnt(model.tag_weight_prior)), is_learnt(model.latent_weight_prior))
     given = [asks_for(MAXIMUM_LIKELIHOOD, prior) for prior in (model.tag_weight_prior, model.latent_weight_prior)]
     strength = np.append(np.full(n_tags, 0.0 if given[0] else HYPER_STRENGTH), 0.0 if given[1] else HYPER_STRENGTH)
@@ -132,9 +134,20 @@ def learning_of(model: TagTopicModel, n_tags: int) -> Learning:
     size = n_tags + int(model._latent)
     tokens = TAG_TOPIC_TOKENS if asks_for(ESTIMATE, model.tag_topic_prior) else model.tag_topic_prior
     spread_by_share = n_tags > 0 and not isinstance(tokens, str) and np.ndim(tokens) == 0
+    learns_weights = n_tags > 0 and bool(learnt[:size].any())
     return Learning(
-        weights=HyperPrior(strength[:size], centre[:size]) if n_tags and learnt[:size].any() else None,
+        weights=HyperPrior(strength[:size], centre[:size]) if learns_weights else None,
+        kinds=_kinds(corpus, documents, latent=size > n_tags) if learns_weights else None,
         learnt_weights=learnt[:size],
         latent_topics=model._latent and is_learnt(model.latent_topic_prior),
         tag_topic_tokens=float(tokens) if spread_by_share else 0.0,
     )
+
+
+def _kinds(corpus: Corpus, documents: Float64s | None, *, latent: bool) -> Kinds:
+    """The tags' kinds, and last the latent tag's if there is one."""
+    _, numbers = np.unique(np.array(corpus.tag_kinds, dtype=object), return_inverse=True)
+    sizes = np.asarray(column_sizes(corpus.tags) if documents is None else documents, np.float64)
+    if latent:
+        numbers, sizes = np.append(numbers, numbers.max() + 1), np.append(sizes, len(corpus))
+    return Kinds(numbers.astype(np.int32), sizes)
