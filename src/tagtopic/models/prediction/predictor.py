@@ -39,6 +39,8 @@ from tagtopic.models.prediction.mixing import (
     probabilities,
 )
 from tagtopic.models.prediction.names import name_shares
+from tagtopic.models.prediction.regressions import N_FEATURES as N_REGRESSION_FEATURES
+from tagtopic.models.prediction.regressions import Regressions
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -47,6 +49,9 @@ NEIGHBOURS = 50
 CANDIDATES = 200
 EXAMPLES = 600
 """Documents on which the mix is learnt."""
+
+ENOUGH_BESIDES = 5 * EXAMPLES
+"""With fewer documents than these no tag has a regression: those that the mix is learnt on would be missed."""
 
 FEW_WORDS = 12
 """Fewer different words than this has a short text. A mix learnt on whole documents alone finds a quarter less of the
@@ -63,13 +68,15 @@ Ranked = list[tuple[str, float]]
 
 @dataclass(frozen=True, eq=False)
 class TagPredictor:
-    """What it takes to predict tags: remembered documents, the words' scores, the mix, each tag's offset and share.
+    """What it takes to predict tags: remembered documents, the words' scores, regressions of the common tags, the mix,
+    each tag's offset and share.
 
     ``mix`` (2, kinds, features + 1) and ``offsets`` (2, tags) are for longer and for short texts.
     """
 
     memory: Memory
     scores: Floats
+    regressions: Regressions
     mix: Float64s
     offsets: Float64s
     shares: Float64s
@@ -93,8 +100,13 @@ class TagPredictor:
         memory = build_memory(vectors, kept.tags, kinds, names, n_jobs)
         sample = np.sort(random.permutation(len(kept))[:EXAMPLES])
         short = weighted_rows(few_words(kept.counts[sample], FEW_WORDS, random), scores)
-        mix, offsets = _learn(memory, vectors[sample], short, sample, len(kind_names), n_jobs)
-        return cls(memory, scores, mix, offsets, memory.sizes / np.float64(len(kept)), kept.tag_names, kind_names)
+        regressions = Regressions.none(kept.n_words, kept.n_tags)
+        if len(kept) >= ENOUGH_BESIDES:
+            besides = np.setdiff1d(np.arange(len(kept)), sample)
+            regressions = Regressions.fit(vectors[besides], kept.tags[besides], random, n_jobs)
+        mix, offsets = _learn(memory, regressions, vectors[sample], short, sample, len(kind_names), n_jobs)
+        shares = memory.sizes / np.float64(len(kept))
+        return cls(memory, scores, regressions, mix, offsets, shares, kept.tag_names, kind_names)
 
     def predict(
         self, counts: Any, n: int = 10, *, kinds: Iterable[str] | None = None, n_jobs: int | None = None
@@ -110,7 +122,7 @@ class TagPredictor:
             evidence = gather(self.memory, queries_of(vectors), max(CANDIDATES, n), allowed, n_jobs)
             short = (np.diff(vectors.indptr) < FEW_WORDS).astype(np.int64)[:, None]
             mix, offsets = self.mix[short, self.memory.kinds[evidence.tags]], self.offsets[short, evidence.tags]
-            values = probabilities(features(evidence), mix, offsets)
+            values = probabilities(_all_features(evidence, self.regressions, vectors), mix, offsets)
             answers += [
                 self._ranked(evidence.tags[i, :found], values[i, :found], n) if found else self._by_share(allowed, n)
                 for i, found in enumerate(evidence.found.tolist())
@@ -131,7 +143,8 @@ class TagPredictor:
     def to_arrays(self) -> dict[str, Any]:
         """All that a file must keep; kinds come again from the names of the tags."""
         kept = {name: array for name, array in self.memory._asdict().items() if name != "kinds"}
-        return {**kept, "scores": self.scores, "mix": self.mix, "offsets": self.offsets, "shares": self.shares}
+        learnt = {"scores": self.scores, "mix": self.mix, "offsets": self.offsets, "shares": self.shares}
+        return {**kept, **learnt, **self.regressions.to_arrays()}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], tag_names: Sequence[str]) -> TagPredictor:
@@ -139,11 +152,12 @@ class TagPredictor:
         kind_names, kinds = kinds_of(tag_names)
         memory = as_memory(**arrays, kinds=kinds)
         check_memory(memory, len(arrays["scores"]))
-        expected = [(2, len(kind_names), N_FEATURES + 1), (2, len(kinds)), (len(kinds),)]
+        regressions = Regressions.from_arrays(arrays, len(arrays["scores"]), len(kinds))
+        expected = [(2, len(kind_names), N_FEATURES + N_REGRESSION_FEATURES + 1), (2, len(kinds)), (len(kinds),)]
         if [arrays[name].shape for name in ("mix", "offsets", "shares")] != expected:
             raise ValueError("its tag predictor has other tags than the model")
         scores, mix, offsets, shares = (arrays[name] for name in ("scores", "mix", "offsets", "shares"))
-        return cls(memory, scores, mix, offsets, shares, tuple(tag_names), kind_names)
+        return cls(memory, scores, regressions, mix, offsets, shares, tuple(tag_names), kind_names)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TagPredictor):
@@ -192,8 +206,12 @@ def gather(memory: Memory, queries: Queries, most: int, allowed: Any, n_jobs: in
     return evidence
 
 
+def _all_features(evidence: Evidence, regressions: Regressions, vectors: Any) -> Floats:
+    return np.concatenate([features(evidence), regressions.features(vectors, evidence.tags)], axis=-1)
+
+
 def _learn(
-    memory: Memory, vectors: Any, short: Any, rows: Any, n_kinds: int, n_jobs: int | None
+    memory: Memory, regressions: Regressions, vectors: Any, short: Any, rows: Any, n_kinds: int, n_jobs: int | None
 ) -> tuple[Float64s, Float64s]:
     """The mix and the offsets, from remembered documents asked about as if they were new, whole and in ``short``."""
     inputs, right, tags, is_short = [], [], [], []
@@ -203,7 +221,7 @@ def _learn(
         asked = sp.csr_array(sp.vstack([vectors[first:last], short[first:last]]))
         queries = queries_of(asked, part, np.tile(np.arange(last - first), 2))
         evidence = gather(memory, queries, CANDIDATES, everything, n_jobs)
-        inputs.append(features(evidence)[_present(evidence)])
+        inputs.append(_all_features(evidence, regressions, asked)[_present(evidence)])
         right.append(_is_right(memory, part, evidence)[_present(evidence)])
         tags.append(evidence.tags[_present(evidence)])
         is_short.append(np.repeat(np.repeat([False, True], last - first), evidence.found))
