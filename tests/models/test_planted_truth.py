@@ -1,6 +1,6 @@
 """Planted truth is found again, from ten corpora and seeds, with default settings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -12,7 +12,8 @@ from scipy.stats import spearmanr
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.datasets.planted import PlantedCorpus
 from tagtopic.inference.arrays import Float64s
-from tagtopic.models import TWTM, setup
+from tagtopic.models import TWTM
+from tagtopic.models.start import start_topics
 
 pytestmark = pytest.mark.slow
 
@@ -25,17 +26,16 @@ def planted_corpus(seed: int, noise_tags: int) -> PlantedCorpus:
 @pytest.fixture(autouse=True, scope="module")
 def _one_start_for_all_ways() -> Iterator[None]:
     """The topics that a fit starts from do not depend on the way of inference, and take half of its time."""
-    find: Callable[..., Any] = setup.start_topics
     found: dict[tuple[int, int], Any] = {}
 
-    def start_topics(corpus: Any, frequencies: Any, n_topics: int, init: str, random: Any, n_jobs: Any) -> Any:
+    def found_once(corpus: Any, frequencies: Any, n_topics: int, init: str, random: Any, n_jobs: Any) -> Any:
         key = id(corpus), random.bit_generator.state["state"]["state"]
         if key not in found:
-            found[key] = corpus, find(corpus, frequencies, n_topics, init, random, n_jobs)  # the corpus keeps its id
+            found[key] = corpus, start_topics(corpus, frequencies, n_topics, init, random, n_jobs)  # the corpus keeps its id
         return found[key][1].copy()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(setup, "start_topics", start_topics)
+        patch.setattr("tagtopic.models.setup.start_topics", found_once)
         yield
 
 
