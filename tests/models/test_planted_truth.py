@@ -30,8 +30,8 @@ def _one_start_for_all_ways() -> Iterator[None]:
 
     def found_once(corpus: Any, frequencies: Any, n_topics: int, init: str, random: Any, n_jobs: Any) -> Any:
         key = id(corpus), random.bit_generator.state["state"]["state"]
-        if key not in found:
-            found[key] = corpus, start_topics(corpus, frequencies, n_topics, init, random, n_jobs)  # the corpus keeps its id
+        if key not in found:  # the corpus is kept with it, so that no other gets its id
+            found[key] = corpus, start_topics(corpus, frequencies, n_topics, init, random, n_jobs)
         return found[key][1].copy()
 
     with pytest.MonkeyPatch.context() as patch:
