@@ -19,7 +19,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 
 types: $(VENV)/.installed-dev
-	$(BIN)/mypy
+	@$(BIN)/pyright --pythonpath $(BIN)/python & other=$$!; $(BIN)/mypy && wait $$other
 
 check: $(VENV)/.installed-dev java browser
 	$(BIN)/python -m pytest -n auto --dist loadfile

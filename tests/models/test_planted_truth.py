@@ -1,5 +1,9 @@
 """Planted truth is found again, from ten corpora and seeds, with default settings."""
 
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
@@ -9,8 +13,30 @@ from tagtopic.datasets import make_tagged_corpus
 from tagtopic.datasets.planted import PlantedCorpus
 from tagtopic.inference.arrays import Float64s
 from tagtopic.models import TWTM
+from tagtopic.models.start import start_topics
 
 pytestmark = pytest.mark.slow
+
+
+@cache
+def planted_corpus(seed: int, noise_tags: int) -> PlantedCorpus:
+    return make_tagged_corpus(2000, 10, 50, noise_tags=noise_tags, random_state=seed)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_start_for_all_ways() -> Iterator[None]:
+    """The topics that a fit starts from do not depend on the way of inference, and take half of its time."""
+    found: dict[tuple[int, int], Any] = {}
+
+    def found_once(corpus: Any, frequencies: Any, n_topics: int, init: str, random: Any, n_jobs: Any) -> Any:
+        key = id(corpus), random.bit_generator.state["state"]["state"]
+        if key not in found:  # the corpus is kept with it, so that no other gets its id
+            found[key] = corpus, start_topics(corpus, frequencies, n_topics, init, random, n_jobs)
+        return found[key][1].copy()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tagtopic.models.setup.start_topics", found_once)
+        yield
 
 
 def cosines(a: Float64s, b: Float64s) -> Float64s:
@@ -33,7 +59,7 @@ def likeness(planted: PlantedCorpus, model: TWTM) -> tuple[float, float, float]:
 @pytest.mark.parametrize("way", ["mixture", "map", "collapsed"])
 @pytest.mark.parametrize("seed", range(10))
 def test_topics_tags_and_weights_are_recovered(way: str, seed: int) -> None:
-    planted = make_tagged_corpus(n_documents=2000, n_topics=10, n_tags=50, random_state=seed)
+    planted = planted_corpus(seed, 0)
     topics, tags, rank = likeness(planted, TWTM(10, inference=way, random_state=seed).fit(planted.corpus))
     assert topics >= 0.95
     assert tags >= 0.95
@@ -43,6 +69,6 @@ def test_topics_tags_and_weights_are_recovered(way: str, seed: int) -> None:
 @pytest.mark.parametrize("way", ["mixture", "map", "collapsed"])
 @pytest.mark.parametrize("seed", range(10))
 def test_noise_tags_get_less_than_a_third_of_the_weight_of_real_ones(way: str, seed: int) -> None:
-    planted = make_tagged_corpus(n_documents=2000, n_topics=10, n_tags=50, noise_tags=1, random_state=seed)
+    planted = planted_corpus(seed, 1)
     weights = TWTM(10, inference=way, random_state=seed).fit(planted.corpus).tag_weights(planted.corpus).data
     assert weights[planted.noise].mean() < weights[~planted.noise].mean() / 3

@@ -127,6 +127,7 @@ def sweep_corr_document(
     n_tags, n_topics = phi.shape
     gamma = np.empty(n_topics)
     scores = np.empty((n_tags, n_topics), phi.dtype)
+    words = 0.0
     for sweep in range(sweeps + 1):
         gamma[:] = alpha
         for j in range(n_tags):

@@ -180,6 +180,7 @@ def infer_document(
     n_topics = means.shape[0]
     expected, shares = np.empty(n_topics), np.empty(n_topics)
     length = float(counts.sum())
+    value = 0.0
     for done in range(sweeps + 1):
         largest = means.max()
         for k in range(n_topics):

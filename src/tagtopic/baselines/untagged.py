@@ -61,7 +61,7 @@ class UntaggedTopics(TopicBaseline):
         return self._of_words(self._fold_in(self._columns(corpus)))
 
     def _of_words(self, mixes: Float64s) -> Float64s:
-        return np.asarray(normalised_rows(mixes * self.word_share_))
+        return np.asarray(normalised_rows(mixes * self.word_share_), np.float64)
 
     def _score_tags(self, corpus: Corpus) -> Float64s:
         if not self.tags_as_words:

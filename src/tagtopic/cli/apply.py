@@ -8,8 +8,8 @@ import typer
 
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
-from tagtopic.cli.inputs import Columns, load_model, read_corpus
-from tagtopic.cli.output import Answer, Column, check_output, show
+from tagtopic.cli.inputs import Columns, model_and_corpus
+from tagtopic.cli.output import Answer, Column, show
 from tagtopic.cli.tables import percent, predictions_answer, weights_answer
 
 SHOWN = 20  # documents in a table for a person; --json and --output have all
@@ -57,10 +57,8 @@ def rank(
     quiet: options.Quiet = False,
 ) -> None:
     """Rank the tags of each document by how much they explain of its text."""
-    check_output(output)
-    fitted = load_model(model).set_params(n_jobs=jobs)
     columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
-    corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
+    fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
     ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
     answer = weights_answer(_title(len(corpus), "documents and their tags by weight"), ranked, top)
     show(answer, as_json=as_json, output=output, quiet=quiet, at_most=SHOWN)
@@ -86,10 +84,8 @@ def predict(
     quiet: options.Quiet = False,
 ) -> None:
     """Predict the tags that each document's text speaks for."""
-    check_output(output)
-    fitted = load_model(model).set_params(n_jobs=jobs)
     columns = Columns.of(text, None, id_column, None, file_format, skip_errors=skip_errors)
-    corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
+    fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
     found = fitted.predict_tags(corpus, top, method=method, kinds=options.several(kinds))
     documents = list(zip(corpus.ids, found, strict=True))
     answer = predictions_answer(_title(len(corpus), "documents and their most probable tags"), documents)
@@ -111,10 +107,8 @@ def transform(
     quiet: options.Quiet = False,
 ) -> None:
     """Infer the topic mix of each document."""
-    check_output(output)
-    fitted = load_model(model).set_params(n_jobs=jobs)
     columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
-    corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
+    fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
     mixes = fitted.transform(corpus).tolist()
     documents = list(zip(corpus.ids, mixes, strict=True))
     answer = Answer(

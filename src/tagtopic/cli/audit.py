@@ -10,8 +10,8 @@ import typer
 
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
-from tagtopic.cli.inputs import Columns, load_model, read_corpus
-from tagtopic.cli.output import Answer, Column, check_output, show
+from tagtopic.cli.inputs import Columns, model_and_corpus
+from tagtopic.cli.output import Answer, Column, show
 
 if TYPE_CHECKING:
     from tagtopic.models.audit import TagReport
@@ -63,10 +63,8 @@ def audit(
     `belongs` is the probability that a tag belongs on its document, had that been even odds, and `p` the share of
     random tags that would look as good.
     """
-    check_output(output)
-    fitted = load_model(model).set_params(n_jobs=jobs)
     columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
-    corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
+    fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
     report = fitted.audit_tags(corpus)
     answers = {
         About.ENTRIES: _entries, About.TAGS: _tags, About.DUPLICATES: _duplicates, About.KINDS: _kinds,

@@ -9,7 +9,7 @@ import typer
 
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
-from tagtopic.cli.inputs import Columns, load_model, read_corpus
+from tagtopic.cli.inputs import Columns, model_and_corpus
 from tagtopic.cli.output import show
 from tagtopic.cli.tables import figures_answer
 
@@ -52,9 +52,8 @@ def evaluate(
     """Measure the perplexity of documents under a model: how many words it hesitates between; lower is better."""
     from tagtopic.evaluation.perplexity import perplexity
 
-    fitted = load_model(model).set_params(n_jobs=jobs)
     columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
-    corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
+    fitted, corpus = model_and_corpus(model, files, columns, jobs=jobs, quiet=quiet)
     found = perplexity(fitted, corpus, method=method.value, random_state=seed)
     figures = {
         "perplexity": found.value,

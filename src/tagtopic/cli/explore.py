@@ -128,8 +128,8 @@ def open_explorer(
     from tagtopic.corpus.storage import MARKER
     from tagtopic.explore import Explorer
 
-    fitted = load_model(model).set_params(n_jobs=jobs)
-    other = None if compare is None else load_model(compare).set_params(n_jobs=jobs)
+    fitted = load_model(model, jobs)
+    other = None if compare is None else load_model(compare, jobs)
     texts: list[str] = []
     documents = None
     if corpus is not None and (Path(corpus) / MARKER).is_file():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tagtopic.cli.options import FileFormat, several
-from tagtopic.cli.output import remark
+from tagtopic.cli.output import check_output, remark
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -43,11 +43,22 @@ class Columns:
         return cls(several(text), several(tags), id_column, tag_separator, given, on_error)
 
 
-def load_model(path: str) -> TagTopicModel:
-    """A model of any kind from its file."""
+def load_model(path: str, jobs: int | None = None) -> TagTopicModel:
+    """A model of any kind from its file, to be used with so many threads."""
     from tagtopic.models.base import TagTopicModel
 
-    return TagTopicModel.load(path)
+    fitted = TagTopicModel.load(path)
+    fitted.set_params(n_jobs=jobs)
+    return fitted
+
+
+def model_and_corpus(
+    model: str, files: Sequence[str], columns: Columns, *, output: str | None = None, jobs: int | None, quiet: bool
+) -> tuple[TagTopicModel, Corpus]:
+    """A model, and documents read as those that it was trained on; a wrong ``output`` is refused before any work."""
+    check_output(output)
+    fitted = load_model(model, jobs)
+    return fitted, read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
 
 
 def rules_of(

@@ -275,15 +275,7 @@ class Corpus:
 
     def lengths(self) -> NDArray[Any]:
         """How many words each document has, repeats counted."""
-        counts = self._counts
-        dtype = np.float64 if counts.data.dtype.kind == "f" else np.int64
-        result = np.zeros(len(self), dtype=dtype)
-        for first, last, _, values in mapped.parts(counts):
-            starts = counts.indptr[first : last + 1] - counts.indptr[first]
-            filled = np.flatnonzero(np.diff(starts))  # reduceat has no sum of nothing
-            if len(filled):
-                result[first:last][filled] = np.add.reduceat(values, starts[filled], dtype=dtype)
-        return result
+        return mapped.row_sums(self._counts)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -294,7 +286,7 @@ class Corpus:
     @overload
     def __getitem__(self, index: int) -> Document: ...
     @overload
-    def __getitem__(self, index: "slice | ArrayLike") -> "Corpus": ...
+    def __getitem__(self, index: slice | Sequence[Any] | NDArray[Any]) -> "Corpus": ...
     def __getitem__(self, index: Any) -> "Document | Corpus":
         """One document by its position, or a corpus of the same vocabulary by slice, mask or positions.
 
@@ -336,13 +328,7 @@ class Corpus:
         return f"Corpus({len(self):,} documents, {self.n_words:,} words, {self.n_tags:,} tags)"
 
     def _repr_html_(self) -> str:
-        from tagtopic.notebook import card
-
-        found = self.describe(10)
-        figures = [("documents", f"{len(self):,}"), ("words", f"{self.n_words:,}"), ("tags", f"{self.n_tags:,}")]
-        figures += [("untagged", f"{found.n_untagged:,}")] if found.n_untagged else []
-        rows = [[tag, f"{n:,}"] for tag, n in found.most_used_tags]
-        return card("Corpus", figures, ["most used tags", "documents"], rows)
+        return self.describe(10)._repr_html_()
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = [

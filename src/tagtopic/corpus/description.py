@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.notebook import card
+
 if TYPE_CHECKING:
     from tagtopic.corpus.corpus import Corpus
 
@@ -66,6 +68,12 @@ class Description:
         if self.most_used_words:
             lines.append("words      " + ", ".join(f"{word} ({n:,})" for word, n in self.most_used_words))
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        figures = [("documents", self.n_documents), ("words", self.n_words), ("tags", self.n_tags)]
+        figures += [("untagged", self.n_untagged)] if self.n_untagged else []
+        rows = [[tag, f"{n:,}"] for tag, n in self.most_used_tags]
+        return card("Corpus", [(name, f"{n:,}") for name, n in figures], ["most used tags", "documents"], rows)
 
 
 def describe(corpus: "Corpus", n: int) -> Description:

@@ -42,6 +42,18 @@ def parts(matrix: Any, *, with_data: bool = True) -> Iterator[tuple[int, int, An
         release(columns, values) if with_data else release(columns)
 
 
+def row_sums(matrix: Any) -> NDArray[Any]:
+    """The sum of each row, whole numbers where the matrix has whole numbers."""
+    dtype = np.float64 if matrix.data.dtype.kind == "f" else np.int64
+    sums = np.zeros(matrix.shape[0], dtype=dtype)
+    for first, last, _, values in parts(matrix):
+        starts = matrix.indptr[first : last + 1] - matrix.indptr[first]
+        filled = np.flatnonzero(np.diff(starts))  # reduceat has no sum of nothing
+        if len(filled):
+            sums[first:last][filled] = np.add.reduceat(values, starts[filled], dtype=dtype)
+    return sums
+
+
 def column_sums(matrix: Any) -> NDArray[np.float64]:
     """The sum of each column, ``np.bincount(indices, weights=data)`` without its copies."""
     sums = np.zeros(matrix.shape[1])

@@ -49,6 +49,7 @@ class Engine(Protocol):
 
     def start(self, corpus: Corpus, parameters: Parameters, inference: str) -> Run:
         """Make ready to fit this corpus from these parameters; the run is a context manager."""
+        ...
 
 
 class Run(ABC):

@@ -25,6 +25,7 @@ class TopicModel(Protocol):
 
     def aligned(self, X: Any, tags: Any = None) -> Corpus:
         """X in the model's words and tags, without the words that it cannot score."""
+        ...
 
     def transform(self, X: Any) -> Any:
         """(documents, topics) of what ``aligned`` returned, rows sum to 1."""

@@ -76,7 +76,7 @@ def ascend_weights(xi: Float64s, pi: Float64s, gains: Float64s) -> None:
         if largest < 1e-9:
             return
         step = min(1.0, LARGEST_LOG_STEP / largest)
-        risen = False
+        risen, trial_value = False, value
         for _halving in range(MAX_HALVINGS):
             for j in range(size):
                 trial[j] = max(xi[j] * math.exp(step * direction[j]), SMALLEST_XI)

@@ -122,12 +122,14 @@ def update(way: str, document: Document, evaluated: Evaluated) -> Document:
 
 def sweep(way: str, document: Document, sweeps: int) -> tuple[Document, Evaluated, list[float]]:
     """As the kernel does it; also the objective at each sweep, which never falls (but under "collapsed" it may)."""
-    objectives = []
-    for number in range(sweeps):
+    evaluated = evaluate(way, document)
+    objectives = [evaluated.objective]
+    for _ in range(sweeps - 1):
+        document = update(way, document, evaluated)
         evaluated = evaluate(way, document)
         objectives.append(evaluated.objective)
-        if number < sweeps - 1 or way != "paper":
-            document = update(way, document, evaluated)
+    if way != "paper":
+        document = update(way, document, evaluated)
     return document, evaluated, objectives
 
 

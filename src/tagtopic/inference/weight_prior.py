@@ -77,16 +77,20 @@ class Evidence(Protocol):
     @property
     def log_weights(self) -> Float64s:
         """By tag, the sum over documents of E[log eps]."""
+        ...
 
     @property
     def documents(self) -> Float64s:
         """By tag, the number of documents."""
+        ...
 
     def prior_digammas(self, pi: Float64s) -> Float64s:
         """By tag, the sum over its documents of Psi(sum pi_d)."""
+        ...
 
     def prior_log_gammas(self, pi: Float64s) -> float:
         """The sum over documents of lgamma(sum pi_d)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ def sum_prior_digammas(starts: Int64s, tags: Int32s, pi: Float64s) -> Float64s:
         for p in range(starts[d], starts[d + 1]):
             total += pi[tags[p]]
         if total > 0:
-            value = digamma_kernel(total)
+            value = digamma_kernel(float(total))
             for p in range(starts[d], starts[d + 1]):
                 sums[tags[p]] += value
     return sums
@@ -145,7 +149,7 @@ def weight_prior_objective(pi: Float64s, evidence: Evidence, hyper: HyperPrior) 
     """L[pi] with the hyper-prior's term, which is m times the log density kernel at E log eps = Psi(s) - ..."""
     value = evidence.prior_log_gammas(pi) - (evidence.documents * gammaln(pi)).sum()
     value += ((pi - 1) * evidence.log_weights).sum()
-    pull = hyper.strength * (pi * digamma(hyper.centre) - gammaln(pi))
+    pull = hyper.strength * (pi * digamma(np.asarray(hyper.centre)) - gammaln(pi))
     return float(value + pull.sum())
 
 

@@ -84,6 +84,7 @@ class Watch(Protocol):
 
     def perplexity(self, run: Run, parameters: Parameters) -> float:
         """Of those words, under these parameters and the documents' weights as they stand."""
+        ...
 
 
 class Fit(ABC):

@@ -170,6 +170,7 @@ def factor(corpus: Corpus, topics: Floats, documents: Floats | None, updates: in
     )
     no_priors = Priors(alpha=np.zeros(n_topics), beta=np.zeros(corpus.n_words))
     spare = Statistics(np.empty_like(topics), np.empty_like(parameters.theta), 0.0)
+    sizes, objective = np.zeros(n_topics), 0.0
     with LocalEngine(n_jobs, block_entries=BLOCK_ENTRIES).start(corpus, parameters, "map") as run:
         if documents is not None:
             run.state.rho[:] = documents

@@ -46,6 +46,7 @@ class TagQuestions:
         @property
         def parameters_(self) -> Parameters:
             """The learnt parameters as inference takes them."""
+            ...
 
     def predict_tags(
         self, X: Any, n: int = 10, *, method: str = "neighbours", kinds: Iterable[str] | None = None

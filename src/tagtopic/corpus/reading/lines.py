@@ -44,7 +44,8 @@ class _ArrowStream(io.RawIOBase):
 
 def decompressed(raw: IO[bytes], path: Path | None = None) -> IO[bytes]:
     """The stream behind a raw file: told by its first bytes whether and how it is compressed."""
-    buffered: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw, BUFFER)
+    stream: Any = raw
+    buffered: Any = stream if hasattr(stream, "peek") else io.BufferedReader(stream, BUFFER)
     start = buffered.peek(8)[:8]
     found = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), None)
     expected = SUFFIXES.get(path.suffix.lower()) if path is not None else None

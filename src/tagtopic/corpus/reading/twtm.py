@@ -42,12 +42,12 @@ def _names(path: Path) -> list[str]:
             f"the dictionary {path} is missing: this format needs words.txt and tags.txt beside the documents, or "
             "dictionaries=(words, tags)"
         )
+    names: list[str] = []
     try:
         with path.open("rb") as raw:
-            lines = Lines(decompressed(raw, path))
-            names = [" ".join(line.split()) for line in lines]
+            names.extend(" ".join(line.split()) for line in Lines(decompressed(raw, path)))
     except BadRow as bad:
-        raise ReadError(f"{path}, line {lines.number}: {bad}") from None
+        raise ReadError(f"{path}, line {len(names) + 1}: {bad}") from None
     except DAMAGE as error:
         raise ReadError(f"{path} cannot be read: {error}") from None
     return names

@@ -116,7 +116,7 @@ def evidence(remembered: Remembered, asked: Asked, n_jobs: int | None) -> Float6
         np.hstack([_topics_alike(remembered, p), _meetings(remembered, p), _topics_of_others(remembered, p)])
         for p in parts
     ]
-    return np.hstack([_documents_alike(remembered, asked, n_jobs), np.concatenate(rest)])
+    return np.asarray(np.hstack([_documents_alike(remembered, asked, n_jobs), np.concatenate(rest)]), np.float64)
 
 
 def topic_vectors(vectors: Any, word_topics: Floats) -> Floats:
