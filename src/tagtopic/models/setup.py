@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tagtopic.corpus import Corpus
+from tagtopic.corpus.collection import Collection
 from tagtopic.inference.arrays import WAYS, Float64s
 from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior
@@ -31,7 +31,7 @@ TOPIC_WORD_SCALE = 0.07
 HYPER_STRENGTH = 5.0
 
 
-def check_settings(model: TagTopicModel, corpus: Corpus) -> None:
+def check_settings(model: TagTopicModel, corpus: Collection) -> None:
     """Raise, before anything is computed, for a setting that cannot be."""
     choices = {"inference": tuple(WAYS), "init": STARTS, "dtype": ("float32", "float64"), "learning": LEARNING}
     for name, allowed in {**choices, "unknown_tags": ("ignore", "error")}.items():
@@ -63,11 +63,11 @@ def em_settings(model: TagTopicModel, n_tags: int) -> EMSettings:
     return EMSettings(model.max_iter, model.tol, model.sweeps, learning_of(model, n_tags), model.patience)
 
 
-def require_tags(corpus: Corpus) -> None:
+def require_tags(corpus: Collection) -> None:
     """Raise if any document has no tags, naming the first few."""
-    untagged = np.flatnonzero(np.diff(corpus.tags.indptr) == 0)
+    untagged = np.flatnonzero(corpus.document_sizes()[1] == 0)
     if len(untagged):
-        shown = ", ".join(repr(corpus.ids[i]) for i in untagged[:5])
+        shown = ", ".join(map(repr, corpus[untagged[:5]].ids))
         more = ", …" if len(untagged) > 5 else ""
         raise ValueError(
             f"TWTM needs a tag on every document, and {len(untagged)} of {len(corpus)} have none ({shown}{more}): "
@@ -75,7 +75,7 @@ def require_tags(corpus: Corpus) -> None:
         )
 
 
-def start_parameters(model: TagTopicModel, corpus: Corpus) -> tuple[Parameters, Priors]:
+def start_parameters(model: TagTopicModel, corpus: Collection) -> tuple[Parameters, Priors]:
     """Topics from the start that was asked for, tags flat, priors as given or where their learning starts."""
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     frequencies = word_frequencies(corpus)

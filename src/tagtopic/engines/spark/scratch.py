@@ -29,18 +29,26 @@ INDEX_FIELDS = ("starts", "rows", "slots")
 """The arrays of a ColumnIndex but for ``columns``, which in a block are all."""
 
 
-class Parcel(NamedTuple):
-    """What the driver sends of a block: its documents in the corpus's columns, and where their inference stands."""
+FRESH = -1
+"""In place of a step: documents stand where their prior puts them, which executors work out themselves."""
 
-    documents: Documents
+
+class Parcel(NamedTuple):
+    """What the driver sends of a block: its documents in the corpus's columns, and where their inference stands.
+
+    Either may be None: the executor has or makes it. ``beside`` is kept with the documents, as it is.
+    """
+
+    documents: Documents | None
     n_words: int
     n_tags: int
-    state: State
+    state: State | None
+    beside: Arrays | None = None
 
     @property
     def nbytes(self) -> int:
         """How large it is."""
-        return sum(array.nbytes for array in (*self.documents, *self.state))
+        return sum(array.nbytes for array in (*(self.documents or ()), *(self.state or ())))
 
 
 class ScratchBlock(NamedTuple):
@@ -52,30 +60,45 @@ class ScratchBlock(NamedTuple):
 
 
 class MissingError(LookupError):
-    """Blocks, or their states, that this executor does not have."""
+    """Blocks, or their states, that this executor does not have; of ``blocks`` it has not even the documents."""
 
-    def __init__(self, numbers: list[int]) -> None:
+    def __init__(self, numbers: list[int], blocks: list[int]) -> None:
         super().__init__(f"blocks {numbers} are not in this executor's scratch")
         self.numbers = numbers
+        self.blocks = blocks
+
+
+class Rooms(NamedTuple):
+    """The names of two folders in scratch: a run's own, and the one where blocks are, which may be a corpus's."""
+
+    run: str
+    home: str
+
+    def open(self) -> Scratch:
+        """Them, on the executor that this process belongs to."""
+        return Scratch(self.run, self.home)
 
 
 class Scratch:
-    """The scratch of one run on the executor that this process belongs to."""
+    """The scratch of one run on the executor that this process belongs to; ``home`` has its blocks if it has not."""
 
-    def __init__(self, run: str) -> None:
+    def __init__(self, run: str, home: str | None = None) -> None:
         self.folder = scratch_root() / f"tagtopic-{run}"
+        self.home = scratch_root() / f"tagtopic-{home or run}"
 
-    def require(self, numbers: Iterable[int], step: int) -> None:
+    def require(self, numbers: Iterable[int], step: int = FRESH) -> None:
         """Raise if a block, or its state after ``step``, is not here."""
-        missing = [n for n in numbers if not (self._block(n).is_dir() and self._state(n, step).is_file())]
+        wanted = list(numbers)
+        blocks = [n for n in wanted if not self._block(n).is_dir()]
+        missing = blocks if step == FRESH else [n for n in wanted if n in blocks or not self._state(n, step).is_file()]
         if missing:
-            raise MissingError(missing)
+            raise MissingError(missing, blocks)
 
     def keep_block(self, number: int, parcel: Parcel) -> tuple[int, int]:
         """Store a block; returns how many different words and tags it has."""
         folder = self._block(number)
         if not folder.is_dir():
-            _write_folder(folder, _numbered_anew(parcel))
+            _write_folder(folder, _numbered_anew(parcel) | (parcel.beside or {}))
         return len(self._load(folder, "word_columns")), len(self._load(folder, "tag_columns"))
 
     def block(self, number: int) -> ScratchBlock:
@@ -93,6 +116,10 @@ class Scratch:
             places = np.arange(len(columns), dtype=np.int32)
             vars(block)[index] = ColumnIndex(places, *(_map(folder, f"{index}.{field}") for field in INDEX_FIELDS))
         return ScratchBlock(block, words, tags)
+
+    def beside(self, number: int, name: str) -> NDArray[Any]:
+        """An array that was stored beside a block."""
+        return self._load(self._block(number), name)
 
     def keep_state(self, number: int, step: int, state: State) -> None:
         """Store where a block's inference stands after ``step``."""
@@ -123,7 +150,7 @@ class Scratch:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _block(self, number: int) -> Path:
-        return self.folder / f"block-{number}"
+        return self.home / f"block-{number}"
 
     def _state(self, number: int, step: int) -> Path:
         return self.folder / f"state-{number}-{step}.npz"
@@ -151,7 +178,7 @@ def _map(folder: Path, name: str) -> NDArray[Any]:
 
 def _numbered_anew(parcel: Parcel) -> Arrays:
     """The block's arrays with its own words and tags only, numbered from 0, and indexed by them."""
-    documents = Documents(*(read_only(array, array.dtype.type) for array in parcel.documents))
+    documents = Documents(*(read_only(array, array.dtype.type) for array in parcel.documents or ()))
     by_word = index_columns(documents.word_starts, documents.words, parcel.n_words)
     by_tag = index_columns(documents.tag_starts, documents.tags, parcel.n_tags)
     arrays: Arrays = {
@@ -187,6 +214,7 @@ def _write_folder(folder: Path, arrays: Arrays) -> None:
 
 
 def _write_arrays(file: Path, arrays: Arrays) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
     partial = _temporary(file)
     with partial.open("wb") as stream:
         np.savez(stream, allow_pickle=False, **arrays)

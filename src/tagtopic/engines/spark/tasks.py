@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tagtopic.engines.base import Statistics
-from tagtopic.engines.local import LocalRun
-from tagtopic.engines.spark.scratch import Scratch, ScratchBlock
+from tagtopic.engines.local import LocalRun, fill_state
+from tagtopic.engines.spark.scratch import FRESH, Scratch, ScratchBlock
 from tagtopic.engines.spark.wrapping import Slot
 from tagtopic.engines.workers import Workers
 from tagtopic.inference.arrays import Floats, Int32s, State
@@ -43,13 +43,16 @@ class EStep:
     after: int
     sweeps: int
     tolerance: float
+    each_rho: bool = True
 
     def make(self, number: int, scratch: Scratch, workers: Workers) -> tuple[BlockSums, State]:
         """Make the step; the block and its state must be in scratch."""
         scratch.forget_before(number, self.before)
         stored = scratch.block(number)
         own = parameters_of(self.parameters.value, stored)
-        run = LocalRun(self.inference, workers, [stored.block], scratch.state(number, self.before))
+        fresh = self.before == FRESH
+        state = first_state(stored, own, each_rho=self.each_rho) if fresh else scratch.state(number, self.before)
+        run = LocalRun(self.inference, workers, [stored.block], state)
         sums = Statistics(np.empty_like(own.psi), np.empty_like(own.theta), 0.0)
         run.expect(own, sums, sweeps=self.sweeps, tolerance=self.tolerance)
         scratch.keep_state(number, self.after, run.state)
@@ -108,6 +111,21 @@ class BringStates:
         """The states of a partition."""
         for number, _ in self.stay.sums(slot, scratch):
             yield number, scratch.state(number, self.stay.step.after)
+
+
+def first_state(stored: ScratchBlock, own: Parameters, *, each_rho: bool) -> State:
+    """Where the block's documents stand before the first step, by its own parameters."""
+    documents = stored.block.documents
+    dtype, n_documents = own.psi.dtype, stored.block.n_documents
+    state = State(
+        np.empty(len(documents.tags), dtype),
+        np.empty(n_documents, dtype),
+        np.empty((n_documents if each_rho else 1, len(own.mu)), dtype),
+    )
+    owner = np.repeat(np.arange(n_documents), np.diff(documents.word_starts))
+    lengths = np.bincount(owner, weights=documents.counts, minlength=n_documents)
+    fill_state(state, documents.tag_starts, documents.tags, lengths, own, each_rho=each_rho)
+    return state
 
 
 def parameters_of(parameters: Parameters, stored: ScratchBlock) -> Parameters:
