@@ -7,9 +7,10 @@ python benchmarks/spark.py FOLDER --show                                  # the 
 
 FOLDER is where the generated corpus is put (see generated.py) and where each cell's figures go, in spark.jsonl: a cell
 that is there is not measured again, so a run that was stopped goes on. Iterations of both engines take turns, and the
-local engine has as many threads as the cluster has cores: what else the machine does then hits both alike. The E-step
-and M-step are the same for all four updates of pi, so one run measures them; the paper learns pi at every iteration,
-here it is learnt at every tenth, so its seconds stand in columns of their own.
+local engine has as many threads as the cluster has cores: what else the machine does then hits both alike. Seconds of
+CPU, of the driver and its Java and of everything on the workers, stand beside those of the clock. The E-step and M-step
+are the same for all four updates of pi, so one run measures them; the paper learns pi at every iteration, here it is
+learnt at every tenth, so its seconds stand in columns of their own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import resource
 import statistics
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -52,19 +54,28 @@ def start(corpus: Corpus, n_topics: int, latent: bool) -> tuple[Parameters, Prio
 class Iterations:
     """One engine's EM, an iteration at a time."""
 
-    def __init__(self, run: Any, parameters: Parameters, priors: Priors, sweeps: int) -> None:
+    def __init__(
+        self, run: Any, parameters: Parameters, priors: Priors, sweeps: int, processes: Callable[[], list[int]] = list
+    ) -> None:
         self.run, self.parameters, self.priors, self.sweeps = run, parameters, priors, sweeps
         self.spare = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+        self.processes = processes
         self.seconds: list[float] = []
+        self.cpu: list[float] = []
 
     def iterate(self) -> None:
         """One more, timed."""
-        begun = time.perf_counter()
+        begun, cpu = time.perf_counter(), self._cpu()
         used = self.parameters
         found = self.run.maximise(self.run.expect(used, self.spare, sweeps=self.sweeps), self.priors)
         self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
         self.spare = Statistics(used.psi, used.theta, 0.0)
         self.seconds.append(time.perf_counter() - begun)
+        self.cpu.append(self._cpu() - cpu)
+
+    def _cpu(self) -> float:
+        """Seconds of CPU so far: of this process, and of those that work for it."""
+        return time.process_time() + sum(map(cpu_of, self.processes()))
 
     def seconds_of_pi(self, update: Any = None) -> float:
         """How long one update of pi takes: the run's own, or another."""
@@ -77,7 +88,16 @@ class Iterations:
         return time.perf_counter() - begun
 
 
-def measure(corpus: Corpus, cell: Cell, context: Any, arguments: argparse.Namespace) -> Cell:
+def cpu_of(pid: int) -> float:
+    """Seconds of CPU that a process and its ended children have used."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure(corpus: Corpus, cell: Cell, context: Any, cluster: SparkCluster, arguments: argparse.Namespace) -> Cell:
     """Iterations of both engines in turn, then pi by each update."""
     part = corpus[: max(1, int(cell["ratio"] * len(corpus)))]
     parameters, priors = start(part, cell["topics"], arguments.twda)
@@ -85,17 +105,18 @@ def measure(corpus: Corpus, cell: Cell, context: Any, arguments: argparse.Namesp
         LocalEngine(cell["workers"]),
         SparkEngine(context, block_entries=arguments.block_entries, bring_bytes=arguments.bring_bytes),
     )
+
+    def processes() -> list[int]:
+        return [context._gateway.proc.pid, *(pid for worker in cluster.workers for pid in cluster.processes_of(worker))]
+
     with ExitStack() as stack:
-        local, spark = (
-            Iterations(
-                stack.enter_context(engine.start(part, parameters, arguments.inference)), parameters, priors,
-                arguments.sweeps,
-            )
-            for engine in engines
-        )  # fmt: skip
+        runs = [stack.enter_context(engine.start(part, parameters, arguments.inference)) for engine in engines]
+        local = Iterations(runs[0], parameters, priors, arguments.sweeps)
+        spark = Iterations(runs[1], parameters, priors, arguments.sweeps, processes)
         for _ in range(arguments.iterations + 1):
             local.iterate()
             spark.iterate()
+            print(f"# {cell} local {local.seconds[-1]:.1f} s, Spark {spark.seconds[-1]:.1f} s", flush=True)
         pi = {"local": local.seconds_of_pi()}
         for name in arguments.updates:
             pi[name] = spark.seconds_of_pi(weight_update_of(name, "weighted"))
@@ -104,7 +125,9 @@ def measure(corpus: Corpus, cell: Cell, context: Any, arguments: argparse.Namesp
         "documents": len(part), "entries": int(part.counts.nnz), "tag_entries": int(part.tags.nnz),
         "words": part.n_words, "tags": part.n_tags, "first": spark.seconds[0],
         "local": statistics.median(local.seconds[1:]), "spark": statistics.median(spark.seconds[1:]),
-        "to_local": statistics.median(ratios), "pi": pi, "load": os.getloadavg()[0],
+        "to_local": statistics.median(ratios), "pi": pi,
+        "local_cpu": statistics.median(local.cpu[1:]), "spark_cpu": statistics.median(spark.cpu[1:]),
+        "load": os.getloadavg()[0],
     }  # fmt: skip
 
 
@@ -131,7 +154,7 @@ def measure_all(corpus: Corpus, results: Path, arguments: argparse.Namespace) ->
                 for cell in (cell for cell in pending if cell["workers"] == workers):
                     if time.monotonic() > until:
                         return
-                    row = measure(corpus, cell, context, arguments)
+                    row = measure(corpus, cell, context, cluster, arguments)
                     with results.open("a") as file:
                         file.write(json.dumps(row) + "\n")
                     show([row])
@@ -144,12 +167,14 @@ def read(results: Path) -> list[Cell]:
 
 
 def show(rows: list[Cell]) -> None:
-    print("workers topics ratio   local   spark  times | pi: local " + " ".join(f"{u:>10}" for u in WEIGHT_UPDATES))
+    updates = " ".join(f"{update:>10}" for update in WEIGHT_UPDATES)
+    print(f"workers topics ratio   local   spark  times     CPU   spark  times | pi: local {updates}")
     for row in sorted(rows, key=lambda row: (row["workers"], row["topics"], row["ratio"])):
         pi = " ".join(f"{row['pi'].get(update, float('nan')):10.2f}" for update in WEIGHT_UPDATES)
         print(
             f"{row['workers']:7} {row['topics']:6} {row['ratio']:5.1f} {row['local']:7.2f} {row['spark']:7.2f} "
-            f"{row['to_local']:6.2f} | {row['pi']['local']:9.2f} {pi}",
+            f"{row['to_local']:6.2f} {row['local_cpu']:7.2f} {row['spark_cpu']:7.2f} "
+            f"{row['spark_cpu'] / row['local_cpu']:6.2f} | {row['pi']['local']:9.2f} {pi}",
             flush=True,
         )
 

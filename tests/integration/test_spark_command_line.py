@@ -21,7 +21,7 @@ from tagtopic import TWDA, Corpus
 
 pytest.importorskip("pyspark")
 
-PATIENCE = 120.0
+PATIENCE = 600.0
 SPARK = ["--engine", "spark", "--master", "local[1]"]
 SEVERAL = """
 import json, sys
@@ -46,19 +46,13 @@ def letters(tmp_path: Path) -> Path:
     return source
 
 
-def start(*arguments: str) -> subprocess.Popen[bytes]:
+def start(log: Path, *arguments: str) -> subprocess.Popen[bytes]:
     package = str(Path(tagtopic.__file__).resolve().parent.parent)
     environment = os.environ | {"PYTHONPATH": package}
-    return subprocess.Popen(
-        [sys.executable, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )  # fmt: skip
-
-
-def run(*commands: list[str]) -> None:
-    process = start("-c", SEVERAL, json.dumps(commands))
-    said, _ = process.communicate()
-    assert process.returncode == 0, said.decode()
+    with log.open("wb") as file:
+        return subprocess.Popen(
+            [sys.executable, *arguments], env=environment, stdout=file, stderr=file, start_new_session=True
+        )
 
 
 def test_a_killed_driver_goes_on_from_its_checkpoint_and_the_model_answers_on_spark(
@@ -66,14 +60,15 @@ def test_a_killed_driver_goes_on_from_its_checkpoint_and_the_model_answers_on_sp
 ) -> None:
     model = tmp_path / "letters.tagtopic"
     fit = ["fit", str(letters), "--tags", "author", "-k", "2", "-o", str(model), "--tol", "0", "--quiet", *SPARK]
-    kill_at_checkpoint(start("-m", "tagtopic", *fit, "--checkpoint-every", "1", "--max-iter", "10000"), model)
+    log = tmp_path / "said.txt"
+    begun = start(log, "-m", "tagtopic", *fit, "--checkpoint-every", "1", "--max-iter", "10000")
+    kill_at_checkpoint(begun, model, log)
     assert not model.exists()
     answers = {name: tmp_path / f"{name}.parquet" for name in ("transform", "rank", "predict")}
     columns = {"transform": ["--tags", "author"], "rank": ["--tags", "author"], "predict": ["-n", "2"]}
-    run(
-        [*fit, "--resume", "--max-iter", "3"],
-        *([name, str(model), str(letters), *columns[name], "-o", str(answers[name]), *SPARK] for name in answers),
-    )
+    commands = [[*fit, "--resume", "--max-iter", "3"]]
+    commands += [[name, str(model), str(letters), *columns[name], "-o", str(answers[name]), *SPARK] for name in answers]
+    assert start(log, "-c", SEVERAL, json.dumps(commands)).wait() == 0, log.read_text()
 
     corpus = Corpus.read(letters, tags="author")
     found = TWDA.load(model)
@@ -89,12 +84,12 @@ def test_a_killed_driver_goes_on_from_its_checkpoint_and_the_model_answers_on_sp
         assert [pair["tag"] for pair in row["predicted_tags"]] == [tag for tag, _ in predicted]
 
 
-def kill_at_checkpoint(process: subprocess.Popen[bytes], model: Path) -> None:
+def kill_at_checkpoint(process: subprocess.Popen[bytes], model: Path, log: Path) -> None:
     """kill -9 the driver as soon as it has written a checkpoint, and the Java that it leaves behind."""
     checkpoint = model.with_name(f"{model.name}.checkpoint")
     limit = time.monotonic() + PATIENCE
     while not checkpoint.exists():
-        assert process.poll() is None, process.communicate()[0].decode()
+        assert process.poll() is None, log.read_text()
         assert time.monotonic() < limit
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)

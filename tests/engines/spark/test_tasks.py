@@ -15,7 +15,7 @@ from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine, block_state
 from tagtopic.engines.spark.ranges import AddRows, CutSums, Ranges
 from tagtopic.engines.spark.scratch import MissingError, Parcel, Rooms, Scratch
-from tagtopic.engines.spark.tasks import BringStates, EStep, StepAndBring, StepAndStay
+from tagtopic.engines.spark.tasks import EStep, StepAndBring, StepAndStay
 from tagtopic.engines.spark.wrapping import Adding, Cutting, Reporting, Slot
 from tagtopic.inference.arrays import Documents
 from tagtopic.inference.parameters import Parameters
@@ -93,10 +93,10 @@ def test_a_step_that_is_made_again_is_the_same(case: Case) -> None:
 
 def test_states_that_got_lost_are_made_again(case: Case) -> None:
     stay = StepAndStay(case.step)
-    assert sum(objective for _, objective in stay(SLOT, case.scratch)) == case.expected.objective
-    for file in case.scratch.folder.glob("*-1-1.npz"):
-        file.unlink()
-    for number, state in BringStates(stay)(SLOT, case.scratch):
+    assert sum(objective for _, objective, _ in stay(SLOT, case.scratch)) == case.expected.objective
+    (case.scratch.folder / "state-1-1.npz").unlink()
+    for number, _, state in StepAndStay(case.step, bring_states=True)(SLOT, case.scratch):
+        assert state is not None
         np.testing.assert_array_equal(state.xi, case.states[number].xi)
 
 

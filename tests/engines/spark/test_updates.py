@@ -89,9 +89,11 @@ def remote(fitted: tuple[Parameters, LocalRun], tmp_path: Path, monkeypatch: Any
         )  # fmt: skip
         scratch.keep_block(number, Parcel(documents, block.n_words, block.n_tags, run.state))
         scratch.keep_state(number, STEP, block_state(run.state, block))
+    all_tags = run.blocks[0].documents.tags
     return SimpleNamespace(
-        cluster=HereCluster(len(run.blocks)), step=STEP, blocks=run.blocks, learn_weights_here=run.learn_weights
-    )
+        cluster=HereCluster(len(run.blocks)), step=STEP, blocks=run.blocks, learn_weights_here=run.learn_weights,
+        tag_frequencies=lambda n_tags: np.bincount(all_tags, minlength=n_tags).astype(float),
+    )  # fmt: skip
 
 
 def learn(name: str, remote: Any, parameters: Parameters, learnt: Any = None, average: str = "weighted") -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ from tagtopic.engines.spark.kernels import CompileKernels
 from tagtopic.engines.spark.placement import Placement, Scattered
 from tagtopic.engines.spark.ranges import bring_sums
 from tagtopic.engines.spark.scratch import Parcel, Rooms
-from tagtopic.engines.spark.tasks import BringStates, EStep, StepAndBring, StepAndStay
+from tagtopic.engines.spark.tasks import EStep, StepAndBring, StepAndStay
 from tagtopic.engines.workers import Workers
 from tagtopic.inference.arrays import Documents, Float64s, State
 from tagtopic.inference.parameters import Parameters
@@ -149,13 +150,15 @@ class SparkRun(LocalRun):
 
     def _bring_parts(self, step: EStep, sums: Statistics) -> dict[int, State]:
         """Sums are added on executors, by ranges of words; states come a few partitions at a time."""
-        stay = StepAndStay(step)
-        sums.objective = float(sum(objective for _, objective in self.cluster.run(stay, self.step)))
+        few = sum(array.nbytes for array in self.state) <= self.bring_bytes
+        stay = StepAndStay(step, bring_states=few)
+        found = self.cluster.run(stay, self.step)
+        sums.objective = float(sum(objective for _, objective, _ in found))
         bring_sums(self.cluster, stay, sums)
-        states: dict[int, State] = {}
-        for slots in self.cluster.slices(self._state_bytes):
-            states |= dict(self.cluster.run(BringStates(stay), self.step, slots))
-        return states
+        if not few:
+            bring, slices = replace(stay, bring_states=True), self.cluster.slices(self._state_bytes)
+            found = [part for slots in slices for part in self.cluster.run(bring, self.step, slots)]
+        return {number: state for number, _, state in found}
 
     def _state_bytes(self, number: int) -> int:
         return sum(array.nbytes for array in block_state(self.state, self._block(number)))

@@ -129,20 +129,39 @@ class Scratch:
         """Where a block's inference stood after ``step``: a copy, to be moved on."""
         return State(**_read_arrays(self._state(number, step)))
 
-    def keep_sums(self, number: int, step: int, sums: Arrays) -> None:
-        """Store a block's sums."""
-        _write_arrays(self._sums(number, step), sums)
+    def has_states(self, numbers: Iterable[int], step: int) -> bool:
+        """Whether the blocks' states after ``step`` are here."""
+        return all(self._state(number, step).is_file() for number in numbers)
 
-    def sums(self, number: int, step: int) -> Arrays | None:
-        """A block's sums of ``step``, if they are here."""
-        file = self._sums(number, step)
+    def columns(self, numbers: Iterable[int]) -> tuple[Int32s, Int32s]:
+        """The words and the tags that occur in any of the blocks, ascending."""
+        folders = [self._block(number) for number in numbers]
+        words, tags = (
+            np.unique(np.concatenate([np.empty(0, np.int32), *(self._load(folder, name) for folder in folders)]))
+            for name in ("word_columns", "tag_columns")
+        )
+        return words, tags
+
+    def keep_sums(self, slot: int, step: int, sums: Arrays) -> None:
+        """Store a partition's sums."""
+        _write_arrays(self._sums(slot, step), sums)
+
+    def sums(self, slot: int, step: int) -> Arrays | None:
+        """A partition's sums of ``step``, if they are here."""
+        file = self._sums(slot, step)
         return _read_arrays(file) if file.is_file() else None
 
     def forget_before(self, number: int, step: int) -> None:
-        """Drop a block's states from before ``step``, and all sums up to it: they were fetched when it ended."""
-        for file in self.folder.glob(f"*-{number}-*.npz"):
-            kind, _, made_by = file.stem.split("-")
-            if int(made_by) < step + (kind == "sums"):
+        """Drop a block's states from before ``step``."""
+        self._forget(f"state-{number}", step)
+
+    def forget_sums(self, slot: int, step: int) -> None:
+        """Drop a partition's sums from before ``step``: they were fetched when theirs ended."""
+        self._forget(f"sums-{slot}", step)
+
+    def _forget(self, name: str, step: int) -> None:
+        for file in self.folder.glob(f"{name}-*.npz"):
+            if int(file.stem.rpartition("-")[2]) < step:
                 file.unlink(missing_ok=True)
 
     def remove(self) -> None:
@@ -155,8 +174,8 @@ class Scratch:
     def _state(self, number: int, step: int) -> Path:
         return self.folder / f"state-{number}-{step}.npz"
 
-    def _sums(self, number: int, step: int) -> Path:
-        return self.folder / f"sums-{number}-{step}.npz"
+    def _sums(self, slot: int, step: int) -> Path:
+        return self.folder / f"sums-{slot}-{step}.npz"
 
     @staticmethod
     def _load(folder: Path, name: str) -> NDArray[Any]:

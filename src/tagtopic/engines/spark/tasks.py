@@ -13,7 +13,7 @@ from tagtopic.engines.local import LocalRun, fill_state
 from tagtopic.engines.spark.scratch import FRESH, Scratch, ScratchBlock
 from tagtopic.engines.spark.wrapping import Slot
 from tagtopic.engines.workers import Workers
-from tagtopic.inference.arrays import Floats, Int32s, State
+from tagtopic.inference.arrays import Float64s, Floats, Int32s, State
 from tagtopic.inference.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -73,44 +73,56 @@ class StepAndBring:
                 yield number, *self.step.make(number, scratch, workers)
 
 
+class PartSums(NamedTuple):
+    """A partition's statistics: the rows of the words and tags that occur in it, and its blocks' objectives."""
+
+    words: Int32s
+    psi: Floats
+    tags: Int32s
+    theta: Floats
+    objectives: Float64s
+
+
 @dataclass(frozen=True)
 class StepAndStay:
-    """For large models: sums stay in scratch, to be fetched in parts; yields (block, its objective).
+    """For large models: the sums of a partition stay in scratch, to be fetched in ranges of rows.
 
-    A block whose sums are there already is not stepped again.
+    Yields (block, its objective, its state if asked for). A partition whose sums are there is not stepped again.
     """
 
     step: EStep
+    bring_states: bool = False
 
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, float]]:
+    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, float, State | None]]:
         """Step the blocks of a partition."""
-        for number, sums in self.sums(slot, scratch):
-            yield number, float(sums.objective)
+        objectives = self.sums(slot, scratch).objectives
+        for number, objective in zip(slot.numbers, objectives.tolist(), strict=True):
+            yield number, objective, scratch.state(number, self.step.after) if self.bring_states else None
 
-    def sums(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, BlockSums]]:
-        """(block, its sums) of a partition."""
+    def sums(self, slot: Slot, scratch: Scratch) -> PartSums:
+        """The sums of a partition, added in block order."""
+        stored = scratch.sums(slot.index, self.step.after)
+        if stored is not None and scratch.has_states(slot.numbers, self.step.after):
+            return PartSums(**stored)
+        scratch.require(slot.numbers, self.step.before)
+        scratch.forget_sums(slot.index, self.step.after)
+        sums = self._make(slot, scratch)
+        scratch.keep_sums(slot.index, self.step.after, sums._asdict())
+        return sums
+
+    def _make(self, slot: Slot, scratch: Scratch) -> PartSums:
+        words, tags = scratch.columns(slot.numbers)
+        like = self.step.parameters.value
+        n_topics, dtype = like.psi.shape[1], like.psi.dtype
+        psi, theta = np.zeros((len(words), n_topics), dtype), np.zeros((len(tags), n_topics), dtype)
+        objectives = []
         with Workers(task_cores()) as workers:
             for number in slot.numbers:
-                stored = scratch.sums(number, self.step.after)
-                if stored is not None:
-                    yield number, BlockSums(**stored)
-                    continue
-                scratch.require(slot.numbers, self.step.before)
                 sums, _ = self.step.make(number, scratch, workers)
-                scratch.keep_sums(number, self.step.after, sums._asdict())
-                yield number, sums
-
-
-@dataclass(frozen=True)
-class BringStates:
-    """Yields (block, its state after the step), making the step where it got lost."""
-
-    stay: StepAndStay
-
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, State]]:
-        """The states of a partition."""
-        for number, _ in self.stay.sums(slot, scratch):
-            yield number, scratch.state(number, self.stay.step.after)
+                psi[np.searchsorted(words, sums.words)] += sums.psi
+                theta[np.searchsorted(tags, sums.tags)] += sums.theta
+                objectives.append(float(sums.objective))
+        return PartSums(words, psi, tags, theta, np.array(objectives))
 
 
 def first_state(stored: ScratchBlock, own: Parameters, *, each_rho: bool) -> State:
