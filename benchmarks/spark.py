@@ -1,37 +1,46 @@
 """Seconds per iteration on a Spark cluster of this machine, against the local engine in the same run.
 
-python benchmarks/spark.py                                                  # a small corpus, a few minutes
-python benchmarks/spark.py --documents 500000 --tags 150000 --words 200000 -k 10 20 50
-python benchmarks/spark.py --ratios 0.1 0.3 0.6 0.8 1 --workers 1 2         # the paper's figures
-python benchmarks/spark.py --watch 20                                       # memory and disk over 20 iterations
+python benchmarks/spark.py FOLDER                                         # a small corpus, a few minutes
+python benchmarks/spark.py FOLDER --documents 500000 --tags 150000 --words 200000 -k 20 10 50 --ratios 1 0.1 0.3 0.6 0.8
+python benchmarks/spark.py FOLDER --watch 20                              # memory and disk over 20 iterations
+python benchmarks/spark.py FOLDER --show                                  # the table of all that was measured
 
-The paper learns pi at every iteration; here it is learnt at every tenth, so its seconds stand in a column of their own.
+FOLDER is where the generated corpus is put (see generated.py) and where each cell's figures go, in spark.jsonl: a cell
+that is there is not measured again, so a run that was stopped goes on. Iterations of both engines take turns, and the
+local engine has as many threads as the cluster has cores: what else the machine does then hits both alike. Seconds of
+CPU, of the driver and its Java and of everything on the workers, stand beside those of the clock. The E-step and M-step
+are the same for all four updates of pi, so one run measures them; the paper learns pi at every iteration, here it is
+learnt at every tenth, so its seconds stand in columns of their own.
 """
 
+from __future__ import annotations
+
 import argparse
+import json
+import os
 import resource
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from generated import Size, generated
 from tagtopic import Corpus
-from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines import LocalEngine, SparkEngine
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.spark.components import report_components
-from tagtopic.engines.spark.weights import WEIGHT_UPDATES
+from tagtopic.engines.spark.weights import WEIGHT_UPDATES, weight_update_of
 from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior
 from tagtopic.testing import SparkCluster
 
-SWEEPS = 5
+Cell = dict[str, Any]
 
 
 def start(corpus: Corpus, n_topics: int, latent: bool) -> tuple[Parameters, Priors]:
@@ -42,82 +51,138 @@ def start(corpus: Corpus, n_topics: int, latent: bool) -> tuple[Parameters, Prio
     return parameters, Priors(np.full(n_topics, 0.1), np.full(corpus.n_words, 0.1))
 
 
-def iterations(run: Any, parameters: Parameters, priors: Priors, n: int) -> Iterator[tuple[float, Parameters]]:
-    """Seconds of each iteration (E-step and M-step), and the parameters after it."""
-    spare = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
-    for _ in range(n):
+class Iterations:
+    """One engine's EM, an iteration at a time."""
+
+    def __init__(
+        self, run: Any, parameters: Parameters, priors: Priors, sweeps: int, processes: Callable[[], list[int]] = list
+    ) -> None:
+        self.run, self.parameters, self.priors, self.sweeps = run, parameters, priors, sweeps
+        self.spare = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+        self.processes = processes
+        self.seconds: list[float] = []
+        self.cpu: list[float] = []
+
+    def iterate(self) -> None:
+        """One more, timed."""
+        begun, cpu = time.perf_counter(), self._cpu()
+        used = self.parameters
+        found = self.run.maximise(self.run.expect(used, self.spare, sweeps=self.sweeps), self.priors)
+        self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
+        self.spare = Statistics(used.psi, used.theta, 0.0)
+        self.seconds.append(time.perf_counter() - begun)
+        self.cpu.append(self._cpu() - cpu)
+
+    def _cpu(self) -> float:
+        """Seconds of CPU so far: of this process, and of those that work for it."""
+        return time.process_time() + sum(map(cpu_of, self.processes()))
+
+    def seconds_of_pi(self, update: Any = None) -> float:
+        """How long one update of pi takes: the run's own, or another."""
+        learnt = np.ones(len(self.parameters.all_pi), np.bool_)
         begun = time.perf_counter()
-        used = parameters
-        psi, theta, *_ = run.maximise(run.expect(used, spare, sweeps=SWEEPS), priors)
-        parameters = replace(used, psi=psi, theta=theta)
-        spare = Statistics(used.psi, used.theta, 0.0)
-        yield time.perf_counter() - begun, parameters
+        if update is None:
+            self.run.learn_weights(self.parameters, HyperPrior(), learnt)
+        else:
+            update(self.run, self.parameters, HyperPrior(), learnt)
+        return time.perf_counter() - begun
 
 
-def measure(engine: Any, corpus: Corpus, n_topics: int, latent: bool, n: int) -> dict[str, float]:
-    parameters, priors = start(corpus, n_topics, latent)
-    with engine.start(corpus, parameters, "map") as run:
-        steps = list(iterations(run, parameters, priors, n + 1))
-        seconds, after = [taken for taken, _ in steps], steps[-1][1]
-        begun = time.perf_counter()
-        run.learn_weights(after, HyperPrior(), np.ones(len(after.all_pi), np.bool_))
-        return {
-            "first": seconds[0],
-            "iteration": statistics.median(seconds[1:]),
-            "pi": time.perf_counter() - begun,
-        }
+def cpu_of(pid: int) -> float:
+    """Seconds of CPU that a process and its ended children have used."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def compare(corpus: Corpus, arguments: argparse.Namespace) -> None:
-    print(f"{corpus!r}, {corpus.counts.nnz:,} entries; {report_components(corpus.tags, max(arguments.workers))}")
-    print("topics workers ratio engine         first iteration to local      pi")
-    for n_topics in arguments.topics:
-        for ratio in arguments.ratios:
-            part = corpus[: max(1, int(ratio * len(corpus)))]
-            local = measure(LocalEngine(), part, n_topics, arguments.twda, arguments.iterations)
-            show(n_topics, 0, ratio, "local", local, local)
-            for workers in arguments.workers:
-                with engines(workers, arguments) as make:
-                    for update in arguments.updates:
-                        found = measure(make(update), part, n_topics, arguments.twda, arguments.iterations)
-                        show(n_topics, workers, ratio, update, found, local)
-
-
-def show(
-    n_topics: int, workers: int, ratio: float, name: str, found: dict[str, float], local: dict[str, float]
-) -> None:
-    share = found["iteration"] / local["iteration"]
-    print(
-        f"{n_topics:6} {workers or '-':>7} {ratio:5.1f} {name:<12} {found['first']:7.2f} {found['iteration']:9.3f} "
-        f"{share:8.2f} {found['pi']:7.2f}",
-        flush=True,
+def measure(corpus: Corpus, cell: Cell, context: Any, cluster: SparkCluster, arguments: argparse.Namespace) -> Cell:
+    """Iterations of both engines in turn, then pi by each update."""
+    part = corpus[: max(1, int(cell["ratio"] * len(corpus)))]
+    parameters, priors = start(part, cell["topics"], arguments.twda)
+    engines = (
+        LocalEngine(cell["workers"]),
+        SparkEngine(context, block_entries=arguments.block_entries, bring_bytes=arguments.bring_bytes),
     )
 
+    def processes() -> list[int]:
+        return [context._gateway.proc.pid, *(pid for worker in cluster.workers for pid in cluster.processes_of(worker))]
 
-@contextmanager
-def engines(workers: int, arguments: argparse.Namespace) -> Iterator[Any]:
-    """A function that makes engines on one context, on a cluster of so many workers with one core each."""
+    with ExitStack() as stack:
+        runs = [stack.enter_context(engine.start(part, parameters, arguments.inference)) for engine in engines]
+        local = Iterations(runs[0], parameters, priors, arguments.sweeps)
+        spark = Iterations(runs[1], parameters, priors, arguments.sweeps, processes)
+        for _ in range(arguments.iterations + 1):
+            local.iterate()
+            spark.iterate()
+            print(f"# {cell} local {local.seconds[-1]:.1f} s, Spark {spark.seconds[-1]:.1f} s", flush=True)
+        pi = {"local": local.seconds_of_pi()}
+        for name in arguments.updates:
+            pi[name] = spark.seconds_of_pi(weight_update_of(name, "weighted"))
+    ratios = [there / here for there, here in zip(spark.seconds[1:], local.seconds[1:], strict=True)]
+    return cell | {
+        "documents": len(part), "entries": int(part.counts.nnz), "tag_entries": int(part.tags.nnz),
+        "words": part.n_words, "tags": part.n_tags, "first": spark.seconds[0],
+        "local": statistics.median(local.seconds[1:]), "spark": statistics.median(spark.seconds[1:]),
+        "to_local": statistics.median(ratios), "pi": pi,
+        "local_cpu": statistics.median(local.cpu[1:]), "spark_cpu": statistics.median(spark.cpu[1:]),
+        "load": os.getloadavg()[0],
+    }  # fmt: skip
+
+
+def cells(arguments: argparse.Namespace) -> list[Cell]:
+    return [
+        {"topics": k, "ratio": ratio, "workers": workers, "inference": arguments.inference}
+        for workers in arguments.workers
+        for ratio in arguments.ratios
+        for k in arguments.topics
+    ]
+
+
+def measure_all(corpus: Corpus, results: Path, arguments: argparse.Namespace) -> None:
     from tagtopic.engines.spark.session import open_context
 
-    config = {"spark.executor.memory": arguments.memory, "spark.log.level": "ERROR"}
-    with SparkCluster(workers=workers, memory=arguments.memory) as cluster:
-        context = open_context(cluster.master, config)
-        try:
-            yield lambda update: SparkEngine(
-                context,
-                weight_update=update,
-                block_entries=arguments.block_entries,
-                bring_bytes=arguments.bring_bytes,
-            )
-        finally:
-            context.stop()
+    done = [{name: row[name] for name in ("topics", "ratio", "workers", "inference")} for row in read(results)]
+    pending = [cell for cell in cells(arguments) if cell not in done]
+    until = time.monotonic() + 60 * arguments.minutes
+    for workers in dict.fromkeys(cell["workers"] for cell in pending):
+        config = {"spark.executor.memory": arguments.memory, "spark.log.level": "ERROR"}
+        with SparkCluster(workers=workers, memory=arguments.memory) as cluster:
+            context = open_context(cluster.master, config)
+            try:
+                for cell in (cell for cell in pending if cell["workers"] == workers):
+                    if time.monotonic() > until:
+                        return
+                    row = measure(corpus, cell, context, cluster, arguments)
+                    with results.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
+                    show([row])
+            finally:
+                context.stop()
+
+
+def read(results: Path) -> list[Cell]:
+    return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+
+
+def show(rows: list[Cell]) -> None:
+    updates = " ".join(f"{update:>10}" for update in WEIGHT_UPDATES)
+    print(f"workers topics ratio   local   spark  times     CPU   spark  times | pi: local {updates}")
+    for row in sorted(rows, key=lambda row: (row["workers"], row["topics"], row["ratio"])):
+        pi = " ".join(f"{row['pi'].get(update, float('nan')):10.2f}" for update in WEIGHT_UPDATES)
+        print(
+            f"{row['workers']:7} {row['topics']:6} {row['ratio']:5.1f} {row['local']:7.2f} {row['spark']:7.2f} "
+            f"{row['to_local']:6.2f} {row['local_cpu']:7.2f} {row['spark_cpu']:7.2f} "
+            f"{row['spark_cpu'] / row['local_cpu']:6.2f} | {row['pi']['local']:9.2f} {pi}",
+            flush=True,
+        )
 
 
 def watch(corpus: Corpus, arguments: argparse.Namespace) -> None:
     """Memory of the driver's Python, of the executors and their Pythons, and disk, over many iterations."""
-    n_topics = arguments.topics[0]
     config = {"spark.executor.memory": arguments.memory, "spark.log.level": "ERROR"}
-    parameters, priors = start(corpus, n_topics, arguments.twda)
+    parameters, priors = start(corpus, arguments.topics[0], arguments.twda)
     with (
         SparkCluster(workers=2, memory=arguments.memory) as cluster,
         SparkEngine(
@@ -126,11 +191,13 @@ def watch(corpus: Corpus, arguments: argparse.Namespace) -> None:
             block_entries=arguments.block_entries,
             bring_bytes=arguments.bring_bytes,
         ) as engine,
-        engine.start(corpus, parameters, "map") as run,
+        engine.start(corpus, parameters, arguments.inference) as run,
     ):
         java = run.cluster.context._gateway.proc.pid
         print("iteration  driver MB  its Java MB  executors MB  their Pythons MB  all disk MB")
-        for number, _ in enumerate(iterations(run, parameters, priors, arguments.watch), 1):
+        em = Iterations(run, parameters, priors, arguments.sweeps)
+        for number in range(1, arguments.watch + 1):
+            em.iterate()
             executors, pythons = (
                 sum(resident(pid) for worker in cluster.workers for pid in cluster.processes_of(worker, name))
                 for name in ("CoarseGrainedExecutorBackend", "pyspark.daemon")
@@ -159,27 +226,34 @@ def disk(folder: Path) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
     parser.add_argument("--documents", type=int, default=20_000)
     parser.add_argument("--tags", type=int, default=5_000)
     parser.add_argument("--words", type=int, default=20_000)
     parser.add_argument("-k", "--topics", type=int, nargs="+", default=[10])
     parser.add_argument("--ratios", type=float, nargs="+", default=[1.0])
     parser.add_argument("--workers", type=int, nargs="+", default=[2])
-    parser.add_argument("--updates", nargs="+", choices=WEIGHT_UPDATES, default=list(WEIGHT_UPDATES))
-    parser.add_argument("--iterations", type=int, default=5)
+    parser.add_argument("--updates", nargs="*", choices=WEIGHT_UPDATES, default=list(WEIGHT_UPDATES))
+    parser.add_argument("--iterations", type=int, default=3)
+    parser.add_argument("--inference", default="collapsed")
+    parser.add_argument("--sweeps", type=int, default=2)
     parser.add_argument("--block-entries", type=int, default=1 << 19)
     parser.add_argument("--bring-bytes", type=int, default=1 << 27, help="0 lets sums be added on executors")
     parser.add_argument("--memory", default="1g", help="of each worker")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="begin no cell after so many")
     parser.add_argument("--twda", action="store_true", help="TWDA instead of TWTM")
     parser.add_argument("--watch", type=int, metavar="ITERATIONS", help="watch memory and disk instead")
+    parser.add_argument("--show", action="store_true", help="show what was measured, and measure nothing")
     arguments = parser.parse_args()
-    corpus = make_tagged_corpus(
-        arguments.documents, 20, arguments.tags, arguments.words, document_length=(50, 150), random_state=0
-    ).corpus
+    path = generated(arguments.folder, Size(arguments.documents, arguments.tags, arguments.words))
+    corpus, results = Corpus.open(path), path / "spark.jsonl"
     if arguments.watch:
         watch(corpus, arguments)
-    else:
-        compare(corpus, arguments)
+    elif not arguments.show:
+        print(f"{corpus!r}, {corpus.counts.nnz:,} entries; {report_components(corpus.tags, max(arguments.workers))}")
+        measure_all(corpus, results, arguments)
+    if not arguments.watch:
+        show(read(results))
 
 
 if __name__ == "__main__":

@@ -23,8 +23,7 @@ from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.parameters import Parameters
 from tagtopic.testing import SparkCluster
 
-ITERATIONS = 4
-DISTURBED = 2
+ITERATIONS = 5
 PATIENCE = 60.0
 
 
@@ -122,42 +121,46 @@ def assert_close(one: Parameters, other: Parameters, relative: float) -> None:
         np.testing.assert_allclose(getattr(one, field), getattr(other, field), rtol=relative, atol=0, err_msg=field)
 
 
-@pytest.mark.parametrize("kill", [kill_python, kill_executor])
-def test_a_loss_in_the_e_step_changes_nothing(
-    kill: Any, cluster: SparkCluster, spark_engine: Any, fit: Any, undisturbed: Parameters, tmp_path: Path
-) -> None:
-    found, run = disturbed_fit(fit, spark_engine(), tmp_path, lambda pid: kill(cluster, pid), in_e_step)
-    assert_close(found, undisturbed, 0)
-    if kill is kill_executor:
-        assert run.cluster.sent > len(run.blocks)  # its blocks went to another one
+KILLS = {2: kill_python, 3: kill_executor, 4: kill_worker}
+"""What is killed in which iteration."""
 
 
-def test_a_lost_worker_in_the_reduce_changes_nothing(
+def test_losses_in_the_e_step_change_nothing(
     cluster: SparkCluster, spark_engine: Any, fit: Any, undisturbed: Parameters, tmp_path: Path
 ) -> None:
-    found, run = disturbed_fit(
-        fit, spark_engine(bring_bytes=0), tmp_path, lambda pid: kill_worker(cluster, pid), in_reduce
-    )
-    cluster.start_worker()
+    found, run = disturbed_fit(fit, spark_engine(), tmp_path, cluster, in_e_step)
+    assert_close(found, undisturbed, 0)
+    assert run.cluster.sent > len(run.blocks)  # blocks went to other executors
+
+
+def test_losses_in_the_reduce_change_nothing(
+    cluster: SparkCluster, spark_engine: Any, fit: Any, undisturbed: Parameters, tmp_path: Path
+) -> None:
+    found, run = disturbed_fit(fit, spark_engine(bring_bytes=0), tmp_path, cluster, in_reduce)
     assert_close(found, undisturbed, 1e-5)
     assert run.cluster.sent > len(run.blocks)
 
 
 def disturbed_fit(
-    fit: Any, engine: Any, folder: Path, kill: Callable[[int], None], where: Callable[[Any, Path], None]
+    fit: Any, engine: Any, folder: Path, cluster: SparkCluster, where: Callable[[Any, Path], None]
 ) -> tuple[Parameters, Any]:
-    """A fit in whose second iteration something is killed; returns the run too."""
-    killer = Killer(folder, kill)
+    """A fit in whose second, third and fourth iteration something is killed; returns the run too."""
+    killers: list[Killer] = []
     runs: list[Any] = []
 
     def before_step(iteration: int, run: Any) -> None:
-        if iteration == DISTURBED:
-            runs.append(run)
-            where(run, folder)
-            killer.start()
+        runs.append(run)
+        if iteration in KILLS:
+            own = folder / str(iteration)
+            own.mkdir()
+            kill = KILLS[iteration]
+            where(run, own)
+            killers.append(Killer(own, lambda pid: kill(cluster, pid)))
+            killers[-1].start()
 
     found = fit(engine, latent=True, iterations=ITERATIONS, before_step=before_step)
-    assert killer.killed
+    cluster.start_worker()
+    assert [killer.killed for killer in killers] == [True] * len(KILLS)
     return found, runs[0]
 
 

@@ -55,7 +55,7 @@ def test_nothing_piles_up_on_disk(cluster: SparkCluster, context: Any, fit: Any,
     before = broadcasts()
 
     def count(iteration: int, run: Any) -> None:
-        folders = (cluster.folder / "local").rglob(f"tagtopic-{run.cluster.run_id}")
+        folders = (cluster.folder / "local").rglob(f"tagtopic-{run.cluster.rooms.run}")
         files.append(sum(1 for folder in folders for file in folder.rglob("*") if file.is_file()))
 
     fit(spark_engine(), iterations=5, before_step=count)

@@ -26,6 +26,7 @@ UNPRIORED: dict[str, Any] = {
 def test_training_and_held_out_words_add_up_to_the_corpus() -> None:
     with hold_out(TRAIN, 0.4, 3) as (training, held):
         assert held is not None
+        assert isinstance(training, Corpus)
         whole, left = TRAIN.counts.toarray(), training.counts.toarray()
         taken = np.zeros_like(whole)
         taken[held.rows] = held.words.counts.toarray()

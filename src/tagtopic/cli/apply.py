@@ -9,6 +9,7 @@ import typer
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, model_and_corpus
+from tagtopic.cli.on_spark import Destination, answer_on_spark
 from tagtopic.cli.output import Answer, Column, show
 from tagtopic.cli.tables import percent, predictions_answer, weights_answer
 
@@ -35,6 +36,7 @@ def register(app: typer.Typer) -> None:
             "tagtopic transform movies.tagtopic new.jsonl --text storyline --tags director -o topics.parquet",
             "tagtopic transform movies.tagtopic - --text storyline --json < new.jsonl",
             "tagtopic transform movies.tagtopic notes.txt --format text -o topics.csv",
+            "tagtopic transform m.tagtopic 'posts/*.parquet' --engine spark --master spark://host:7077 -o t.parquet",
         )
     )(transform)
 
@@ -51,13 +53,20 @@ def rank(
     ] = None,
     file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
+    engine: options.Engine = options.Where.LOCAL,
+    master: options.Master = None,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Rank the tags of each document by how much they explain of its text."""
+    options.check_engine(engine, master)
     columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
+    if engine is options.Where.SPARK:
+        to = Destination(master, output, as_json=as_json, quiet=quiet)
+        answer_on_spark(model, files, columns, ["tag_weights", "latent_weight"], to)
+        return
     fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
     ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
     answer = weights_answer(_title(len(corpus), "documents and their tags by weight"), ranked, top)
@@ -78,13 +87,21 @@ def predict(
     ] = "neighbours",
     file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
+    engine: options.Engine = options.Where.LOCAL,
+    master: options.Master = None,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Predict the tags that each document's text speaks for."""
+    options.check_engine(engine, master)
     columns = Columns.of(text, None, id_column, None, file_format, skip_errors=skip_errors)
+    if engine is options.Where.SPARK:
+        to = Destination(master, output, as_json=as_json, quiet=quiet)
+        predicting = {"n_predicted": top, "kinds": options.several(kinds), "method": method}
+        answer_on_spark(model, files, columns, ["predicted_tags"], to, **predicting)
+        return
     fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
     found = fitted.predict_tags(corpus, top, method=method, kinds=options.several(kinds))
     documents = list(zip(corpus.ids, found, strict=True))
@@ -101,13 +118,20 @@ def transform(
     tag_separator: options.TagSeparator = None,
     file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
+    engine: options.Engine = options.Where.LOCAL,
+    master: options.Master = None,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Infer the topic mix of each document."""
+    options.check_engine(engine, master)
     columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
+    if engine is options.Where.SPARK:
+        to = Destination(master, output, as_json=as_json, quiet=quiet)
+        answer_on_spark(model, files, columns, ["topics"], to)
+        return
     fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
     mixes = fitted.transform(corpus).tolist()
     documents = list(zip(corpus.ids, mixes, strict=True))

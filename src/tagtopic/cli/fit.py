@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,12 +12,13 @@ import typer
 
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
-from tagtopic.cli.inputs import Columns, read_corpus, rules_of
+from tagtopic.cli.inputs import Columns, is_for_clusters, read_corpus, read_on_cluster, rules_of
 from tagtopic.cli.output import print_json, print_text, remark, show
 from tagtopic.cli.tables import topics_answer
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
+    from tagtopic.engines.spark.corpus import SparkCorpus
     from tagtopic.models.base import TagTopicModel
 
 INTERRUPTED = 130  # the shell's code for a program ended by Ctrl-C
@@ -44,13 +46,6 @@ class Learning(StrEnum):
 
     BATCH = "batch"
     ONLINE = "online"
-
-
-class Where(StrEnum):
-    """The engines."""
-
-    LOCAL = "local"
-    SPARK = "spark"
 
 
 class WeightUpdate(StrEnum):
@@ -116,11 +111,8 @@ def fit(
     stop_words: options.StopWords = None,
     file_format: options.Format = None,
     skip_errors: options.SkipErrors = False,
-    engine: Annotated[Where, typer.Option("--engine", help="Where to train: spark is a cluster.")] = Where.LOCAL,
-    master: Annotated[
-        str | None,
-        typer.Option("--master", metavar="URL", help="The Spark cluster: spark://host:7077, yarn, local[4]."),
-    ] = None,
+    engine: options.Engine = options.Where.LOCAL,
+    master: options.Master = None,
     weight_update: Annotated[
         WeightUpdate, typer.Option("--weight-update", help="How Spark learns the prior of the tag weights.")
     ] = WeightUpdate.DRIVER,
@@ -142,11 +134,9 @@ def fit(
     target = Path(output or f"{_stem(files[0])}.tagtopic")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: there is no folder {target.parent}")
-    runner = _engine(engine, master, weight_update, jobs)
     columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
     rules = rules_of(min_documents, min_tag_documents, max_words, stop_words)
-    corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
-    remark(f"read {corpus!r}", quiet=quiet)
+    settings = _checkpoint(target, checkpoint_every, resume=resume, quiet=quiet)
     estimator = estimator_class(model)(
         n_topics=topics,
         inference=inference.value,
@@ -158,10 +148,17 @@ def fit(
         random_state=seed,
         n_jobs=jobs,
         progress=False if quiet else None,
-        **_checkpoint(target, checkpoint_every, resume=resume, quiet=quiet),
+        **settings,
     )
-    started = time.perf_counter()
-    fitted = estimator.fit(corpus, engine=runner)
+    with _engine(engine, master, weight_update, jobs) as runner:
+        corpus: Corpus | SparkCorpus
+        if runner is not None and is_for_clusters(files, columns):
+            corpus = read_on_cluster(runner, files, columns, tagged=model is not Kind.LDA, **rules)
+        else:
+            corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
+        remark(f"read {corpus!r}", quiet=quiet)
+        started = time.perf_counter()
+        fitted = estimator.fit(corpus, engine=runner)
     interrupted = bool(fitted.interrupted_)
     fitted.save(target)
     if not interrupted:
@@ -207,23 +204,18 @@ def estimator_class(kind: Kind) -> Any:
     return getattr(tagtopic, kind.value.upper())
 
 
-def _engine(engine: Where, master: str | None, weight_update: WeightUpdate, jobs: int | None) -> Any:
-    """The engine that was asked for; None is this machine."""
-    if engine is Where.LOCAL:
-        if master is not None:
-            raise ValueError(f"--master {master} is for --engine spark")
-        return None
-    if master is None:
-        raise ValueError(
-            "--engine spark needs --master, the address of the cluster (spark://host:7077, yarn, local[4])"
-        )
+def _engine(engine: options.Where, master: str | None, weight_update: WeightUpdate, jobs: int | None) -> Any:
+    """The engine that was asked for, as a context; None is this machine."""
+    options.check_engine(engine, master)
+    if engine is options.Where.LOCAL:
+        return nullcontext()
     from tagtopic.engines import SparkEngine
 
     return SparkEngine(master=master, weight_update=weight_update.value, n_jobs=jobs)
 
 
 def _summary(
-    model: TagTopicModel, corpus: Corpus, target: Path, *, seconds: float, interrupted: bool
+    model: TagTopicModel, corpus: Corpus | SparkCorpus, target: Path, *, seconds: float, interrupted: bool
 ) -> dict[str, Any]:
     return {
         "model": str(target),

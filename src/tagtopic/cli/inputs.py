@@ -12,6 +12,8 @@ from tagtopic.cli.output import check_output, remark
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
+    from tagtopic.engines import SparkEngine
+    from tagtopic.engines.spark.corpus import SparkCorpus
     from tagtopic.models.base import TagTopicModel
 
 
@@ -103,5 +105,30 @@ def read_corpus(
         on_error=columns.on_error,
         n_jobs=jobs,
         progress=False if quiet else None,
+        **settings,
+    )
+
+
+def is_for_clusters(files: Sequence[str], columns: Columns) -> bool:
+    """Whether executors can read these files; others are read here and sent to them."""
+    from tagtopic.engines.spark.source import is_readable
+
+    return is_readable(list(files), columns.format)
+
+
+def read_on_cluster(
+    engine: SparkEngine, files: Sequence[str], columns: Columns, *, tagged: bool = True, **rules: Any
+) -> SparkCorpus:
+    """The same as ``read_corpus``, by executors; LDA has no tags."""
+    settings = dict(rules)
+    if columns.text:
+        settings["text"] = columns.text
+    return engine.read(
+        list(files),
+        tags=columns.tags if tagged else (),
+        id=columns.id,
+        tag_separator=columns.tag_separator,
+        format=columns.format,
+        on_error=columns.on_error,
         **settings,
     )

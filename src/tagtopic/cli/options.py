@@ -20,6 +20,17 @@ class FileFormat(StrEnum):
     TWTM = "twtm"
 
 
+class Where(StrEnum):
+    """The engines."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+Engine = Annotated[Where, typer.Option("--engine", help="Where to run: spark is a cluster.")]
+Master = Annotated[
+    str | None, typer.Option("--master", metavar="URL", help="The Spark cluster: spark://host:7077, yarn, local[4].")
+]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tagtopic fit` wrote.")]
 Inputs = Annotated[
     list[str],
@@ -66,6 +77,16 @@ Output = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results, warnings and errors.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Threads to use.", show_default="all cores")]
+
+
+def check_engine(engine: Where, master: str | None) -> None:
+    """Raise unless there is a master where one is needed, and none where it would mean nothing."""
+    if engine is Where.LOCAL and master is not None:
+        raise ValueError(f"--master {master} is for --engine spark")
+    if engine is Where.SPARK and master is None:
+        raise ValueError(
+            "--engine spark needs --master, the address of the cluster (spark://host:7077, yarn, local[4])"
+        )
 
 
 def several(value: str | None) -> list[str] | None:

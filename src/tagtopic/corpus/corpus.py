@@ -277,6 +277,18 @@ class Corpus:
         """How many words each document has, repeats counted."""
         return mapped.row_sums(self._counts)
 
+    def word_counts(self) -> NDArray[np.float64]:
+        """How often each word occurs."""
+        return mapped.column_sums(self._counts)
+
+    def tag_sizes(self) -> NDArray[np.int64]:
+        """How many documents have each tag."""
+        return mapped.column_sizes(self._tags)
+
+    def document_sizes(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """How many different words, and how many tags, each document has."""
+        return np.diff(self._counts.indptr), np.diff(self._tags.indptr)
+
     def __len__(self) -> int:
         return len(self._ids)
 

@@ -22,6 +22,17 @@ class Frequencies:
         self._last_seen = np.full(256, -1, dtype=np.int64)
         self._n_words = 0
         self.n_documents = 0
+        self.n_occurrences = 0
+
+    @classmethod
+    def of(
+        cls, documents: NDArray[np.int64], occurrences: NDArray[np.int64], n_documents: int, n_occurrences: int
+    ) -> "Frequencies":
+        """Of some of the words, counted elsewhere; the two numbers are of all."""
+        found = cls()
+        found._documents, found._occurrences, found._n_words = documents, occurrences, len(documents)
+        found.n_documents, found.n_occurrences = n_documents, n_occurrences
+        return found
 
     @property
     def documents(self) -> NDArray[np.int64]:
@@ -43,6 +54,7 @@ class Frequencies:
         self._n_words = n_words
         _count(offsets, ids, self.n_documents, self._last_seen, self._documents, self._occurrences)
         self.n_documents += len(offsets) - 1
+        self.n_occurrences += int(np.count_nonzero(ids >= 0))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -62,7 +74,7 @@ def resolve(rules: TextRules, table: WordTable, frequencies: Frequencies) -> Tex
     least, most = rules.document_limits(frequencies.n_documents)
     language = rules.stop_words
     if language == "auto":
-        total = max(1, int(frequencies.occurrences.sum()))
+        total = max(1, frequencies.n_occurrences)
 
         def share_covered(words: frozenset[str]) -> float:
             return float(frequencies.occurrences[_numbers(table, words, rules)].sum() / total)
@@ -85,12 +97,13 @@ def within_limits(documents: NDArray[np.int64], n_documents: int, rules: TextRul
 
 
 def _numbers(table: WordTable, words: frozenset[str], rules: TextRules) -> NDArray[np.int32]:
-    found = table.find(_forms(words, rules.lowercase))
+    found = table.find(forms(words, rules.lowercase))
     return found[found >= 0]
 
 
 @lru_cache(maxsize=64)  # the lists of all languages, which every small corpus is held against
-def _forms(words: frozenset[str], lowercase: bool) -> Names:
+def forms(words: frozenset[str], lowercase: bool) -> Names:
+    """The words as they may stand in texts."""
     forms = set(words)
     if not lowercase:
         forms |= {word.capitalize() for word in words} | {word.upper() for word in words}

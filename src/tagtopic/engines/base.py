@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,6 @@ from tagtopic.inference.arrays import COLLAPSED, PAPER, WAYS, Float64s, Floats, 
 from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
 from tagtopic.inference.parameters import Behind, Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior
-
-if TYPE_CHECKING:
-    from tagtopic.corpus import Corpus
 
 CHUNK_ROWS = 1 << 11
 """Rows of psi that a thread takes at a time."""
@@ -47,7 +44,7 @@ class Maximised(NamedTuple):
 class Engine(Protocol):
     """Where the E-step runs."""
 
-    def start(self, corpus: Corpus, parameters: Parameters, inference: str) -> Run:
+    def start(self, corpus: Any, parameters: Parameters, inference: str) -> Run:
         """Make ready to fit this corpus from these parameters; the run is a context manager."""
         ...
 

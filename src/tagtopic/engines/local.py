@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.corpus.collection import RemoteCorpus
 from tagtopic.corpus.mapped import release
 from tagtopic.engines.base import CHUNK_ROWS, Run, Statistics, as_model
 from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, blocks_of
@@ -57,8 +58,10 @@ class LocalEngine:
         self.spill_at = spill_at
         self.scratch = scratch
 
-    def start(self, corpus: Corpus, parameters: Parameters, inference: str) -> LocalRun:
+    def start(self, corpus: Corpus | RemoteCorpus, parameters: Parameters, inference: str) -> LocalRun:
         """Make ready to fit or to infer on this corpus; use as a context manager."""
+        if isinstance(corpus, RemoteCorpus):
+            raise ValueError("the documents are on a cluster: fit them with the engine that read them")
         blocks = list(blocks_of(corpus, self.block_entries))
         spill = Spill(self.scratch, at=self.spill_at)
         state = start_state(corpus, parameters, spill)
@@ -197,32 +200,59 @@ def start_state(corpus: Corpus, parameters: Parameters, spill: Spill | None = No
     """Every document at its prior, with its words spread over tags and topics in the prior's proportions."""
     dtype, empty = parameters.psi.dtype, np.empty if spill is None else spill.empty
     untagged = np.diff(corpus.tags.indptr) == 0
-    n_rho = len(corpus) if parameters.latent or untagged.any() else 1
+    each = bool(parameters.latent or untagged.any())
     state = State(
         xi=empty(corpus.tags.nnz, dtype),
         xi_latent=empty(len(corpus), dtype),
-        rho=empty((n_rho, len(parameters.mu)), dtype),
+        rho=empty((len(corpus) if each else 1, len(parameters.mu)), dtype),
     )
-    if n_rho == 1:
-        state.rho[:] = 1.0
     lengths = corpus.lengths()
     for first, last in cut_rows(len(corpus), START_ROWS):
         entries = slice(int(corpus.tags.indptr[first]), int(corpus.tags.indptr[last]))
-        owner = np.repeat(np.arange(last - first), np.diff(corpus.tags.indptr[first : last + 1]))
-        prior = parameters.pi[corpus.tags.indices[entries]]
-        latent = np.where(parameters.latent | untagged[first:last], parameters.pi_latent, 0.0)
-        total = np.bincount(owner, weights=prior, minlength=last - first) + latent
-        growth = 1.0 + lengths[first:last] / np.where(total > 0, total, 1.0)
-        state.xi[entries] = prior * growth[owner]
-        state.xi_latent[first:last] = latent * growth
-        if n_rho > 1 or parameters.latent or untagged.any():
-            rho = np.outer(np.maximum(latent * growth - latent, 0.0), parameters.mu / parameters.mu.sum())
-            state.rho[first:last] = rho + parameters.mu
-        release(state.xi[entries], state.rho[first:last])
+        rho = state.rho[first:last] if each else state.rho
+        part = State(state.xi[entries], state.xi_latent[first:last], rho)
+        starts, tags = corpus.tags.indptr[first : last + 1], corpus.tags.indices[entries]
+        fill_state(part, starts, tags, lengths[first:last], parameters, each_rho=each)
+        release(part.xi, part.rho)
     return state
 
 
-def block_state(state: State, block: Block) -> State:
+def fill_state(
+    state: State, tag_starts: Any, tags: Any, lengths: Any, parameters: Parameters, *, each_rho: bool
+) -> None:
+    """The first state of some documents, by their tags and lengths; without a rho for each there is one row for all."""
+    sizes = np.diff(tag_starts)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    prior = parameters.pi[tags]
+    latent = np.where(parameters.latent | (sizes == 0), parameters.pi_latent, 0.0)
+    total = np.bincount(owner, weights=prior, minlength=len(sizes)) + latent
+    growth = 1.0 + lengths / np.where(total > 0, total, 1.0)
+    state.xi[:] = prior * growth[owner]
+    state.xi_latent[:] = latent * growth
+    if each_rho:
+        rho = np.outer(np.maximum(latent * growth - latent, 0.0), parameters.mu / parameters.mu.sum())
+        state.rho[:] = rho + parameters.mu
+    else:
+        state.rho[:] = 1.0
+
+
+class Extent(Protocol):
+    """Where a block's documents and their tags stand among the corpus's."""
+
+    @property
+    def first(self) -> int:
+        """The first document."""
+
+    @property
+    def last(self) -> int:
+        """The first document of the next block."""
+
+    @property
+    def tag_range(self) -> tuple[int, int]:
+        """The block's tag entries."""
+
+
+def block_state(state: State, block: Extent) -> State:
     """The block's part of the state, as views."""
     first_tag, last_tag = block.tag_range
     rho = state.rho if len(state.rho) == 1 else state.rho[block.first : block.last]

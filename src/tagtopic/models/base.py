@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.mapped import column_sizes, column_sums
+from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.engines.base import Engine
 from tagtopic.inference.arrays import way_for_new_documents
 from tagtopic.inference.parameters import Parameters
@@ -81,7 +81,8 @@ class TagTopicModel(
     checkpoint_every: int
 
     def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Engine | None = None) -> Self:
-        """Learn from a Corpus, or from texts or a matrix of word counts (documents, words) with ``tags`` beside them.
+        """Learn from a Corpus, or from texts or a matrix of word counts (documents, words) with ``tags`` beside them;
+        or from what ``SparkEngine.read`` gave, on that engine.
 
         ``tags`` is a list of lists of names or a 0/1 matrix. ``y`` is ignored, as in scikit-learn's transformers.
         Ctrl-C ends the fit early and the model stays as it then stood. With a ``checkpoint`` of the same corpus and
@@ -226,15 +227,20 @@ class TagTopicModel(
     def _posteriors(self, X: Any, tags: Any) -> DocumentPosteriors:
         return infer(self.parameters_, way_for_new_documents(self.inference), self.aligned(X, tags), self.n_jobs)
 
-    def _checkpoint(self, corpus: Corpus) -> Checkpoint | None:
+    def _checkpoint(self, corpus: Collection) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         return Checkpoint.of(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, self.get_params())
 
-    def _training_corpus(self, X: Any, tags: Any) -> Corpus:
-        corpus = self._as_corpus(X, tags, reset=True)
-        if not self._uses_tags:
-            corpus = inputs.without_tags(corpus)
+    def _training_corpus(self, X: Any, tags: Any) -> Collection:
+        corpus: Collection
+        if isinstance(X, RemoteCorpus):
+            corpus = inputs.remote(X, tags, uses_tags=self._uses_tags)
+            self.n_features_in_ = X.n_words
+        else:
+            corpus = self._as_corpus(X, tags, reset=True)
+            if not self._uses_tags:
+                corpus = inputs.without_tags(corpus)
         setup.check_settings(self, corpus)
         if not corpus.n_tokens:
             raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
@@ -258,15 +264,15 @@ class TagTopicModel(
         known_tags = None if reset else self.tag_names_
         return inputs.corpus_from_matrix(sp.csr_array(counts), tags, words, known_tags)
 
-    def _keep(self, corpus: Corpus, outcome: Standing, history: History) -> None:
+    def _keep(self, corpus: Collection, outcome: Standing, history: History) -> None:
         parameters = outcome.parameters
         self.components_ = parameters.psi.T
         self.tag_topics_ = parameters.theta
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names
         self.rules_ = corpus.rules
-        self.word_counts_ = column_sums(corpus.counts)
+        self.word_counts_ = corpus.word_counts()
         self.topic_shares_ = smoothed_shares(outcome.topic_sizes, 0.0)
-        self.tag_frequencies_ = column_sizes(corpus.tags) / len(corpus)
+        self.tag_frequencies_ = corpus.tag_sizes() / len(corpus)
         self.tag_sizes_ = outcome.tag_sizes
         self.n_documents_ = len(corpus)
         self.tag_weight_prior_ = parameters.pi

@@ -21,7 +21,7 @@ from tagtopic.models.standing import Standing
 from tagtopic.models.storage import StorageError, read_tensors, write_tensors
 
 if TYPE_CHECKING:
-    from tagtopic.corpus import Corpus
+    from tagtopic.corpus.collection import Collection
 
 KIND = "tagtopic checkpoint"
 FORMAT = 4
@@ -70,7 +70,7 @@ class Checkpoint:
     run: str
 
     @classmethod
-    def of(cls, path: Any, every: Any, corpus: Corpus, model: str, settings: dict[str, Any]) -> Checkpoint:
+    def of(cls, path: Any, every: Any, corpus: Collection, model: str, settings: dict[str, Any]) -> Checkpoint:
         """The checkpoint of a fit of this corpus with these settings."""
         if not isinstance(every, int | np.integer) or every < 1:
             raise ValueError(f"checkpoint_every={every!r}: expected a whole number from 1")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.mapped import column_sizes, column_sums
+from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.engines.base import Engine
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.workers import Workers
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def fit_of(
-    model: TagTopicModel, corpus: Corpus, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+    model: TagTopicModel, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
 ) -> Iterator[Fit]:
     """The fit that the settings ask for, from its start or from where it was saved."""
     begin = online_fit if model.learning == setup.ONLINE else batch_fit
@@ -38,29 +38,27 @@ def fit_of(
 
 @contextmanager
 def batch_fit(
-    model: TagTopicModel, corpus: Corpus, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+    model: TagTopicModel, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
 ) -> Iterator[Fit]:
     """Expectation maximisation on an engine."""
     now = saved.now if saved else None
     parameters, priors = (now.parameters, now.priors) if now else setup.start_parameters(model, corpus)
     settings = setup.em_settings(model, corpus)
-    with (engine or LocalEngine(model.n_jobs)).start(corpus, parameters, model.inference) as run:
+    usual: Engine = corpus.engine if isinstance(corpus, RemoteCorpus) else LocalEngine(model.n_jobs)
+    with (engine or usual).start(corpus, parameters, model.inference) as run:
         yield ExpectationMaximisation(run, parameters, priors, settings, watch)
 
 
 @contextmanager
 def online_fit(
-    model: TagTopicModel, corpus: Corpus, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+    model: TagTopicModel, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
 ) -> Iterator[Fit]:
     """Passes over the corpus in mini-batches."""
-    if engine is not None and not isinstance(engine, LocalEngine):
-        raise ValueError(
-            f"learning='online' runs on this machine, not on {type(engine).__name__}: leave the engine away, or use "
-            "learning='batch'"
-        )
+    if (engine is not None and not isinstance(engine, LocalEngine)) or not isinstance(corpus, Corpus):
+        raise ValueError("learning='online' runs on this machine, not on a cluster: use learning='batch' there")
     parameters, priors = setup.start_parameters(model, corpus)
     settings = setup.em_settings(model, corpus)
-    running = Running.begin(parameters, column_sums(corpus.counts), column_sizes(corpus.tags).astype(np.float64))
+    running = Running.begin(parameters, corpus.word_counts(), corpus.tag_sizes().astype(np.float64))
     with Workers(engine.n_jobs if engine is not None else model.n_jobs) as workers:
         learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, workers)
         yield OnlinePasses(learner, corpus, settings, watch, batch_size=model.batch_size, seed=setup.seed_of(model))

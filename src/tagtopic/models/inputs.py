@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.collection import RemoteCorpus
 from tagtopic.corpus.mapped import column_sizes
 from tagtopic.corpus.matrices import csr, is_matrix, move_columns
 from tagtopic.corpus.rules import TextRules
@@ -28,6 +29,13 @@ def with_tags(corpus: Corpus, tags: Any) -> Corpus:
         ids=given.ids,
         rules=corpus.rules,
     )
+
+
+def remote(corpus: RemoteCorpus, tags: Any, *, uses_tags: bool) -> RemoteCorpus:
+    """Documents that are elsewhere, as a model learns from them."""
+    if tags is not None:
+        raise ValueError("tags= cannot be put beside documents on a cluster: read them with their tags")
+    return corpus if uses_tags else corpus.without_tags()
 
 
 def is_texts(X: Any) -> bool:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tagtopic.corpus import Corpus
-from tagtopic.corpus.mapped import column_sizes
+from tagtopic.corpus.collection import Collection
 from tagtopic.inference.arrays import WAYS, Float64s
 from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior, Kinds
 from tagtopic.models.em import EMSettings, Learning
+from tagtopic.models.prediction.memory import kinds_of
 from tagtopic.models.priors import ESTIMATE, MAXIMUM_LIKELIHOOD, asks_for, check_prior, is_learnt, spread
 from tagtopic.models.start import STARTS, start_topics, word_frequencies
 from tagtopic.models.validation import check_validation
@@ -32,7 +32,7 @@ TOPIC_WORD_SCALE = 0.07
 HYPER_STRENGTH = 5.0
 
 
-def check_settings(model: TagTopicModel, corpus: Corpus) -> None:
+def check_settings(model: TagTopicModel, corpus: Collection) -> None:
     """Raise, before anything is computed, for a setting that cannot be."""
     choices = {"inference": tuple(WAYS), "init": STARTS, "dtype": ("float32", "float64"), "learning": LEARNING}
     for name, allowed in {**choices, "unknown_tags": ("ignore", "error")}.items():
@@ -59,16 +59,16 @@ def seed_of(model: TagTopicModel) -> int:
     return int(seed) if isinstance(seed, int | np.integer) else 0
 
 
-def em_settings(model: TagTopicModel, corpus: Corpus) -> EMSettings:
+def em_settings(model: TagTopicModel, corpus: Collection) -> EMSettings:
     """How long to iterate, and what is learnt on the way."""
     return EMSettings(model.max_iter, model.tol, model.sweeps, learning_of(model, corpus), model.patience)
 
 
-def require_tags(corpus: Corpus) -> None:
+def require_tags(corpus: Collection) -> None:
     """Raise if any document has no tags, naming the first few."""
-    untagged = np.flatnonzero(np.diff(corpus.tags.indptr) == 0)
+    untagged = np.flatnonzero(corpus.document_sizes()[1] == 0)
     if len(untagged):
-        shown = ", ".join(repr(corpus.ids[i]) for i in untagged[:5])
+        shown = ", ".join(map(repr, corpus[untagged[:5]].ids))
         more = ", …" if len(untagged) > 5 else ""
         raise ValueError(
             f"TWTM needs a tag on every document, and {len(untagged)} of {len(corpus)} have none ({shown}{more}): "
@@ -76,7 +76,7 @@ def require_tags(corpus: Corpus) -> None:
         )
 
 
-def start_parameters(model: TagTopicModel, corpus: Corpus) -> tuple[Parameters, Priors]:
+def start_parameters(model: TagTopicModel, corpus: Collection) -> tuple[Parameters, Priors]:
     """Topics from the start that was asked for, tags flat, priors as given or where their learning starts."""
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     frequencies = word_frequencies(corpus)
@@ -124,7 +124,7 @@ def topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
     return np.asarray(prior, np.float64)
 
 
-def learning_of(model: TagTopicModel, corpus: Corpus, documents: Float64s | None = None) -> Learning:
+def learning_of(model: TagTopicModel, corpus: Collection, documents: Float64s | None = None) -> Learning:
     """Which priors the settings leave to be learnt; ``documents`` with each tag, if there are more than here."""
     n_tags = corpus.n_tags
     learnt = np.append(np.full(n_tags, is_learnt(model.tag_weight_prior)), is_learnt(model.latent_weight_prior))
@@ -144,10 +144,10 @@ def learning_of(model: TagTopicModel, corpus: Corpus, documents: Float64s | None
     )
 
 
-def _kinds(corpus: Corpus, documents: Float64s | None, *, latent: bool) -> Kinds:
+def _kinds(corpus: Collection, documents: Float64s | None, *, latent: bool) -> Kinds:
     """The tags' kinds, and last the latent tag's if there is one."""
-    _, numbers = np.unique(np.array(corpus.tag_kinds, dtype=object), return_inverse=True)
-    sizes = np.asarray(column_sizes(corpus.tags) if documents is None else documents, np.float64)
+    _, numbers = kinds_of(corpus.tag_names)
+    sizes = np.asarray(corpus.tag_sizes() if documents is None else documents, np.float64)
     if latent:
         numbers, sizes = np.append(numbers, numbers.max() + 1), np.append(sizes, len(corpus))
     return Kinds(numbers.astype(np.int32), sizes)

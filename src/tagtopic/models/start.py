@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.mapped import column_sums
+from tagtopic.corpus.collection import Collection
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.workers import cut_rows
@@ -60,17 +60,17 @@ class Factors:
     objective: float
 
 
-def word_frequencies(corpus: Corpus) -> Float64s:
+def word_frequencies(corpus: Collection) -> Float64s:
     """p(w), with a little added ((n_w + 0.01) / (N + 0.01 V)) so that no word has probability zero."""
-    sizes = column_sums(corpus.counts) + 0.01
+    sizes = corpus.word_counts() + 0.01
     return np.asarray(sizes / sizes.sum())
 
 
 def start_topics(
-    corpus: Corpus, frequencies: Float64s, n_topics: int, init: str, random: np.random.Generator, n_jobs: int | None
+    corpus: Collection, frequencies: Float64s, n_topics: int, init: str, random: np.random.Generator, n_jobs: int | None
 ) -> Floats:
     """Topics (words, topics) to start from; columns sum to 1."""
-    filled = np.flatnonzero(np.diff(corpus.counts.indptr))
+    filled = np.flatnonzero(corpus.document_sizes()[0])
     sample = corpus[np.sort(random.permutation(filled)[:SAMPLE])]
     columns = commonest_words(sample)
     documents = Corpus.from_counts(sample.counts[:, columns], fractional=True)

@@ -19,8 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.corpus.growing import GrowingArray
-from tagtopic.corpus.mapped import column_sizes, release
+from tagtopic.corpus.mapped import release
 from tagtopic.corpus.matrices import csr
 from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.evaluation.halves import scored_counts, with_data
@@ -37,6 +38,9 @@ BLOCK_ENTRIES = 1 << 22
 
 CHUNK_ENTRIES = 1 << 14
 """Held-out entries that a thread scores at a time."""
+
+MOST_REMOTE = 100_000
+"""Documents that are watched of a corpus on a cluster: they come to the driver."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def check_validation(fraction: Any, patience: Any) -> None:
 
 
 @contextmanager
-def hold_out(corpus: Corpus, fraction: float | None, seed: int) -> Iterator[tuple[Corpus, HeldOut | None]]:
+def hold_out(corpus: Collection, fraction: float | None, seed: int) -> Iterator[tuple[Collection, HeldOut | None]]:
     """The corpus without the held-out words, and those words; the corpus itself and None if nothing is held out.
 
     While the ``with`` block lasts: the training corpus may stand in files of its own.
@@ -97,8 +101,7 @@ def hold_out(corpus: Corpus, fraction: float | None, seed: int) -> Iterator[tupl
     sampled = corpus[rows]
     scored = scored_counts(sampled, seed)
     scored *= _repeated(_both_halves(sampled, scored), sampled.counts.indptr)
-    with TemporaryDirectory(prefix="tagtopic-") as folder:
-        training = _with_counts(corpus, _without(corpus.counts, rows, scored, Path(folder)))
+    with _less(corpus, rows, scored) as training:
         held_out = _held_out(corpus, training, rows, scored)
         if not len(held_out.rows):
             raise ValueError(
@@ -108,8 +111,25 @@ def hold_out(corpus: Corpus, fraction: float | None, seed: int) -> Iterator[tupl
         yield training, held_out
 
 
-def _sample(corpus: Corpus, fraction: float, seed: int) -> Int64s:
+@contextmanager
+def _less(corpus: Collection, rows: Int64s, scored: Any) -> Iterator[Collection]:
+    """The corpus without the scored tokens of ``rows``."""
+    if isinstance(corpus, RemoteCorpus):
+        training = corpus.less(rows, scored)
+        try:
+            yield training
+        finally:
+            training.close()
+        return
+    assert isinstance(corpus, Corpus)
+    with TemporaryDirectory(prefix="tagtopic-") as folder:
+        yield _with_counts(corpus, _without(corpus.counts, rows, scored, Path(folder)))
+
+
+def _sample(corpus: Collection, fraction: float, seed: int) -> Int64s:
     n_sampled = min(len(corpus), max(1, round(fraction * len(corpus))))
+    if isinstance(corpus, RemoteCorpus):
+        n_sampled = min(n_sampled, MOST_REMOTE)
     return np.sort(np.random.default_rng([seed, 0x5EED]).permutation(len(corpus))[:n_sampled])
 
 
@@ -144,14 +164,15 @@ def _without(counts: Any, rows: Int64s, scored: Any, folder: Path) -> Any:
         return csr(np.concatenate(offsets), words.finish(), kept.finish(), counts.shape[1])
 
 
-def _held_out(corpus: Corpus, training: Corpus, rows: Int64s, scored: Any) -> HeldOut:
+def _held_out(corpus: Collection, training: Collection, rows: Int64s, scored: Any) -> HeldOut:
     """The scored words of the sample, less those that training never saw: no model can know them."""
     sampled = corpus[rows]
-    known = column_sizes(training.counts) > 0
+    known = training.word_counts() > 0
     words = _with_counts(sampled, with_data(sampled.counts, scored * known[sampled.counts.indices]))
     used = np.flatnonzero(np.diff(words.counts.indptr))
-    starts = corpus.tags.indptr[rows[used]]
-    lengths = corpus.tags.indptr[rows[used] + 1] - starts
+    tag_starts = np.append(0, np.cumsum(corpus.document_sizes()[1], dtype=np.int64))
+    starts = tag_starts[rows[used]]
+    lengths = tag_starts[rows[used] + 1] - starts
     entries = np.repeat(starts - np.append(0, np.cumsum(lengths))[:-1], lengths) + np.arange(lengths.sum())
     return HeldOut(rows[used], entries.astype(np.int64), words[used])
 

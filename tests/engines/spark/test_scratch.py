@@ -66,8 +66,10 @@ def test_the_step_before_stays_until_the_next_has_ended(scratch: Scratch, corpus
         scratch.keep_state(0, step, state_of(corpus, step))
         scratch.keep_sums(0, step, {"psi": np.ones(1)})
     scratch.forget_before(0, 4)
+    scratch.forget_sums(0, 4)
     assert float(scratch.state(0, 4).xi[0]) == 4
-    assert scratch.sums(0, 4) is None
+    assert scratch.sums(0, 4) is not None
+    assert scratch.sums(0, 3) is None
     with pytest.raises(MissingError):
         scratch.require([0], 3)
 

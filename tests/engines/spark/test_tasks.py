@@ -14,13 +14,14 @@ from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine, block_state
 from tagtopic.engines.spark.ranges import AddRows, CutSums, Ranges
-from tagtopic.engines.spark.scratch import MissingError, Parcel, Scratch
-from tagtopic.engines.spark.tasks import BringStates, EStep, StepAndBring, StepAndStay
+from tagtopic.engines.spark.scratch import MissingError, Parcel, Rooms, Scratch
+from tagtopic.engines.spark.tasks import EStep, StepAndBring, StepAndStay
 from tagtopic.engines.spark.wrapping import Adding, Cutting, Reporting, Slot
 from tagtopic.inference.arrays import Documents
 from tagtopic.inference.parameters import Parameters
 
 SLOT = Slot(0, (0, 1, 2))
+ROOMS = Rooms("run", "run")
 
 
 def corpus_of(kind: str) -> Corpus:
@@ -48,7 +49,7 @@ class Case:
             for number, block in enumerate(run.blocks):
                 parcel = self._parcel(block, run.state)
                 self.scratch.keep_block(number, parcel)
-                self.scratch.keep_state(number, 0, parcel.state)
+                self.scratch.keep_state(number, 0, block_state(run.state, block))
             run.expect(self.parameters, self.expected, sweeps=3)
             self.states = [block_state(run.state, block) for block in run.blocks]
         self.step = EStep(SimpleNamespace(value=self.parameters), "map", 0, 1, 3, 0.0)  # type: ignore[arg-type]
@@ -92,16 +93,16 @@ def test_a_step_that_is_made_again_is_the_same(case: Case) -> None:
 
 def test_states_that_got_lost_are_made_again(case: Case) -> None:
     stay = StepAndStay(case.step)
-    assert sum(objective for _, objective in stay(SLOT, case.scratch)) == case.expected.objective
-    for file in case.scratch.folder.glob("*-1-1.npz"):
-        file.unlink()
-    for number, state in BringStates(stay)(SLOT, case.scratch):
+    assert sum(objective for _, objective, _ in stay(SLOT, case.scratch)) == case.expected.objective
+    (case.scratch.folder / "state-1-1.npz").unlink()
+    for number, _, state in StepAndStay(case.step, bring_states=True)(SLOT, case.scratch):
+        assert state is not None
         np.testing.assert_array_equal(state.xi, case.states[number].xi)
 
 
 def test_ranges_add_up_to_the_whole(case: Case) -> None:
     ranges = Ranges(len(case.expected.psi), len(case.expected.theta), 3, case.expected.psi.dtype.name, height=7)
-    pairs = Cutting(CutSums(StepAndStay(case.step), ranges), "run", 1)([SLOT])
+    pairs = Cutting(CutSums(StepAndStay(case.step), ranges), ROOMS, 1)([SLOT])
     total = ranges.empty()
     for key, rows in Adding(AddRows(ranges), n_slots=1)(list(pairs)):
         view = ranges.view(total, key)
@@ -113,9 +114,9 @@ def test_ranges_add_up_to_the_whole(case: Case) -> None:
 def test_a_part_that_misses_something_is_never_taken_for_the_whole(case: Case) -> None:
     slots = [SLOT, Slot(1, (3,))]  # there is no block 3
     ranges = Ranges.of(case.expected)
-    pairs = list(Cutting(CutSums(StepAndStay(case.step), ranges), "run", 1)(slots))
+    pairs = list(Cutting(CutSums(StepAndStay(case.step), ranges), ROOMS, 1)(slots))
     assert list(Adding(AddRows(ranges), n_slots=2)(pairs)) == [None]
-    reported = [(index, missing) for index, missing, _ in Reporting(StepAndBring(case.step), "run")(slots)]
-    assert reported == [(0, None)] * 3 + [(1, [3])]
+    reported = [(index, missing) for index, missing, _ in Reporting(StepAndBring(case.step), ROOMS)(slots)]
+    assert reported == [(0, None)] * 3 + [(1, ([3], [3]))]
     with pytest.raises(MissingError):
         list(StepAndStay(case.step)(slots[1], case.scratch))

@@ -15,7 +15,7 @@ from tagtopic import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine, LocalRun, block_state
-from tagtopic.engines.spark.scratch import Parcel, Scratch
+from tagtopic.engines.spark.scratch import Parcel, Rooms, Scratch
 from tagtopic.engines.spark.weights import weight_update_of
 from tagtopic.engines.spark.wrapping import Adding, Cutting, Reporting, Slot
 from tagtopic.inference.arrays import Documents
@@ -23,6 +23,7 @@ from tagtopic.inference.parameters import Parameters
 from tagtopic.inference.weight_prior import HyperPrior, weight_prior_gradient
 
 STEP = 3
+ROOMS = Rooms("run", "run")
 
 
 class HereCluster:
@@ -33,12 +34,12 @@ class HereCluster:
         self.context = SimpleNamespace(broadcast=lambda value: SimpleNamespace(value=value, destroy=lambda: None))
 
     def run(self, task: Any, step: int) -> list[Any]:
-        found = list(Reporting(task, "run")(self.slots))
+        found = list(Reporting(task, ROOMS)(self.slots))
         assert not any(missing for _, missing, _ in found)
         return [result for _, _, result in found]
 
     def shuffle(self, cut: Any, add: Any, step: int, *, n_out: int, **_: Any) -> Iterator[Any]:
-        pairs = list(Cutting(cut, "run", n_out)(self.slots))
+        pairs = list(Cutting(cut, ROOMS, n_out)(self.slots))
         for place in range(n_out):
             yield from Adding(add, len(self.slots))(pair for pair in pairs if pair[0] == place)
 
@@ -88,9 +89,11 @@ def remote(fitted: tuple[Parameters, LocalRun], tmp_path: Path, monkeypatch: Any
         )  # fmt: skip
         scratch.keep_block(number, Parcel(documents, block.n_words, block.n_tags, run.state))
         scratch.keep_state(number, STEP, block_state(run.state, block))
+    all_tags = run.blocks[0].documents.tags
     return SimpleNamespace(
-        cluster=HereCluster(len(run.blocks)), step=STEP, blocks=run.blocks, learn_weights_here=run.learn_weights
-    )
+        cluster=HereCluster(len(run.blocks)), step=STEP, blocks=run.blocks, learn_weights_here=run.learn_weights,
+        tag_frequencies=lambda n_tags: np.bincount(all_tags, minlength=n_tags).astype(float),
+    )  # fmt: skip
 
 
 def learn(name: str, remote: Any, parameters: Parameters, learnt: Any = None, average: str = "weighted") -> Any:

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -60,26 +60,38 @@ def read_source(
     texts_into: list[str] | None = None,
 ) -> Corpus:
     """Check the arguments of `Corpus.read` and do what they ask."""
-    if on_error not in ("raise", "skip"):
-        raise ValueError(f'on_error must be "raise" or "skip", not {on_error!r}')
-    if tag_separator == "":
-        raise ValueError("tag_separator is empty: give the string between tags, such as ';', or None")
+    request = replace(
+        request_of(text=text, tags=tags, id=id, tag_separator=tag_separator, on_error=on_error),
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        dictionaries=None if dictionaries is None else (Path(dictionaries[0]), Path(dictionaries[1])),
+        progress=progress,
+    )
     if _is_path(source) and (Path(source) / storage.MARKER).is_file():
         if to is not None or words is not None:
             raise ValueError(f"{source} is a saved corpus: open it with Corpus.open, then align or save it")
         return Corpus.open(source)
-    request = Request(
-        Wanted(_columns(text), None if tags is None else _columns(tags), id, tag_separator),
-        format,
-        delimiter,
-        encoding,
-        None if dictionaries is None else (Path(dictionaries[0]), Path(dictionaries[1])),
-        on_error == "skip",
-        progress,
-    )
     vocabulary = None if words is None else known_words(words)
     plan = Plan(rules, tag_rules, vocabulary, n_jobs)
     return _read(source, request, plan, None if to is None else Path(to), texts_into)
+
+
+def request_of(
+    *,
+    text: str | Iterable[str],
+    tags: str | Iterable[str] | None,
+    id: str | None,
+    tag_separator: str | None,
+    on_error: str,
+) -> Request:
+    """What to read, as far as it does not depend on where it is read."""
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f'on_error must be "raise" or "skip", not {on_error!r}')
+    if tag_separator == "":
+        raise ValueError("tag_separator is empty: give the string between tags, such as ';', or None")
+    wanted = Wanted(_columns(text), None if tags is None else _columns(tags), id, tag_separator)
+    return Request(wanted, skip_bad_rows=on_error == "skip")
 
 
 def _columns(given: str | Iterable[str]) -> tuple[str, ...]:
@@ -103,6 +115,15 @@ def _noted(rows: Iterable[Rows], texts: list[str]) -> Iterator[Rows]:
     for batch in rows:
         texts.extend(batch.texts if batch.tokens is None else [""] * len(batch.ids))
         yield batch
+
+
+def rows_of_part(part: Any, request: Request, rowing: Rowing, name: str) -> Iterator[Rows]:
+    """The rows of a part of a source, an Arrow reader or lines as an open binary file; `name` is for complaints."""
+    if hasattr(part, "read_next_batch"):
+        yield from _from_table(tables.stream_table(part), name, rowing, Meter(), 0, 0)
+    else:
+        yield from _from_lines(part, Path(name), request.format or "jsonl", request, rowing)
+    yield rowing.take()
 
 
 def _rows(source: Any, request: Request, plan: Plan, rowing: Rowing, tell: Meter) -> Iterator[Rows]:

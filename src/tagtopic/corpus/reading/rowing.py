@@ -41,9 +41,11 @@ class Wanted:
 class Rowing:
     """Gathers documents until there are enough for a batch."""
 
-    def __init__(self, wanted: Wanted, complaints: Complaints) -> None:
+    def __init__(self, wanted: Wanted, complaints: Complaints, *, patience: int | None = PATIENCE) -> None:
+        """With a patience of None columns may be missing: who reads parts of a source asks for `unseen` at the end."""
         self.complaints = complaints
         self.wanted = wanted
+        self._patience = patience
         self.n_documents = 0
         self._tag_columns = [
             cells.TagColumn(name, wanted.tag_separator) for name in (("tags",) if wanted.tags is None else wanted.tags)
@@ -64,7 +66,7 @@ class Rowing:
         """Check the columns of a source that knows them; give back those to read."""
         missing = [column for column in self.wanted.required if column not in columns]
         if missing:
-            raise _missing(missing, columns, where)
+            raise missing_columns(missing, columns, where)
         repeated = [column for column in self.wanted.of(columns) if columns.count(column) > 1]
         if repeated:
             raise ReadError(f"{where} has more than one column called {repeated[0]!r}")
@@ -86,13 +88,23 @@ class Rowing:
         self._n_records += 1
         self._unseen.difference_update(record)
         self._seen.update(dict.fromkeys(map(str, record)))
-        if self._n_records >= PATIENCE:
+        if self._patience is not None and self._n_records >= self._patience:
             self.check_all_seen(where)
+
+    @property
+    def unseen(self) -> list[str]:
+        """The columns that no record had, if there were any records."""
+        return sorted(self._unseen) if self._n_records else []
+
+    @property
+    def seen(self) -> list[str]:
+        """The columns of the records so far, until all that are wanted were seen."""
+        return list(self._seen)
 
     def check_all_seen(self, where: str) -> None:
         """Complain of columns that no record had, if there were any records."""
-        if self._unseen and self._n_records:
-            raise _missing(sorted(self._unseen), list(self._seen), where, "in all rows up to here, ")
+        if self.unseen:
+            raise missing_columns(self.unseen, self.seen, where, "in all rows up to here, ")
 
     def _add(self, record: Mapping[str, Any]) -> None:
         texts = []
@@ -133,7 +145,8 @@ def _cell(record: Mapping[str, Any], column: str, read: Any) -> Any:
         raise BadRow(f"column {column!r} {bad}") from None
 
 
-def _missing(missing: list[str], columns: list[str], where: str, those: str = "") -> ReadError:
+def missing_columns(missing: list[str], columns: list[str], where: str, those: str = "") -> ReadError:
+    """The error that says so."""
     named = ", ".join(map(repr, missing))
     there = ", ".join(map(repr, columns[:50])) + (", …" if len(columns) > 50 else "")
     return ReadError(f"{where} has no column {named}; {those}the columns are {there or '(none)'}")

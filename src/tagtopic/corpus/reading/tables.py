@@ -126,10 +126,10 @@ def frame_table(source: Any) -> Table | None:
     if type(source).__module__.partition(".")[0] == "datasets":
         return _hugging_face_table(source)
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        return _stream_table(source)
+        return stream_table(source)
     table = _narwhals_table(source)
     if table is None and hasattr(source, "__arrow_c_stream__"):
-        return _stream_table(source)
+        return stream_table(source)
     return table
 
 
@@ -161,7 +161,8 @@ def _hugging_face_table(source: Any) -> Table:
     return Table(list(names), records)
 
 
-def _stream_table(source: Any) -> Table:
+def stream_table(source: Any) -> Table:
+    """A table of Arrow's, or anything that gives itself as a stream of Arrow's."""
     if isinstance(source, pa.RecordBatchReader):
         reader, total = source, 0
     elif isinstance(source, pa.RecordBatch):

@@ -1,23 +1,20 @@
 """Jobs over blocks of documents that live in the executors' scratch.
 
-The blocks' numbers are a small persisted RDD: Spark runs a task where its partition is cached, which is where the
-blocks' files are. When an executor is lost its partitions move, and their tasks find nothing in the new scratch: they
-say which blocks they miss, the driver sends those, and the partitions are run again. Everything else about failures is
-Spark's own: a task that dies is run again.
+When an executor is lost its partitions move, and their tasks find nothing in the new scratch, or only documents that
+were read again: they say which blocks they miss, the driver sends those, and the partitions are run again. Everything
+else about failures is Spark's own: a task that dies is run again.
 """
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic.engines.spark.scratch import Parcel
+from tagtopic.engines.spark.placement import Placement, Prepare
+from tagtopic.engines.spark.scratch import Parcel, Rooms
 from tagtopic.engines.spark.session import check_executors, executors_of, wait_for_executors
 from tagtopic.engines.spark.wrapping import Adding, Addition, Cutting, Receiving, Removing, Reporting, Slot, Task
 
@@ -30,43 +27,39 @@ ATTEMPTS = 20
 WAVE_BYTES = 1 << 27
 """Blocks go out, and large results come in, so many bytes at a time: nobody holds them all at once."""
 
-PLACING_SECONDS = 0.2
-"""How long a task stays when partitions are placed, so that each core takes its share of them."""
-
 
 class Cluster:
-    """The executors that hold ``n_blocks`` blocks, and how to run tasks over them.
+    """The executors that hold blocks, and how to run tasks over them.
 
-    ``parcel`` makes what is sent of a block; ``prepare`` runs in each worker process before anything is sent.
+    ``parcel`` makes what is sent of a block, with or without its documents; ``rooms`` are the names of its scratch.
     """
 
     def __init__(
         self,
         context: SparkContext,
-        n_blocks: int,
+        placement: Placement,
+        rooms: Rooms,
         *,
-        parcel: Callable[[int], Parcel],
-        prepare: Callable[[Iterable[Slot]], None],
-        partitions: int | None = None,
+        parcel: Callable[[int, bool], Parcel],
+        prepare: Prepare,
     ) -> None:
         self.context = context
-        self.run_id = uuid.uuid4().hex
+        self.rooms = rooms
         self.sent = 0
+        self.slots = placement.slots
+        self._placement = placement
         self._parcel = parcel
         self._prepare = prepare
-        n_slots = min(n_blocks, partitions or context.defaultParallelism)
-        cuts = np.linspace(0, n_blocks, n_slots + 1).astype(int).tolist()
-        self.slots = [Slot(index, tuple(range(first, last))) for index, (first, last) in enumerate(pairwise(cuts))]
         self._executors = wait_for_executors(context)
         check_executors(context)
-        self._place()
+        self.rdd = placement.place(context, prepare)
 
     def close(self) -> None:
-        """Remove the files from the executors that have them, and the RDD."""
+        """Remove the run's files from the executors that have them, and the RDD."""
         # if the cluster is gone there is nothing to remove: scratch goes with the executors
         with suppress(Exception):
-            self._job(Removing(self.run_id), self._all())
-            self.rdd.unpersist()
+            self._job(Removing(self.rooms), self._all())
+            self._placement.remove(self.rdd)
 
     def run(self, task: Task, step: int, slots: Iterable[int] | None = None) -> list[Any]:
         """The task's results over all partitions, or some, in their order.
@@ -78,18 +71,20 @@ class Cluster:
         results: dict[int, list[Any]] = {}
         for _ in range(ATTEMPTS):
             missing: list[int] = []
+            blocks: list[int] = []
             found: dict[int, list[Any]] = {index: [] for index in pending}
-            for index, absent, result in self._job(Reporting(task, self.run_id), sorted(pending)):
+            for index, absent, result in self._job(Reporting(task, self.rooms), sorted(pending)):
                 if absent is None:
                     found[index].append(result)
                 else:
-                    missing += absent
+                    missing += absent.numbers
+                    blocks += absent.blocks
                     del found[index]
             results |= found
             pending -= found.keys()
             if not pending:
                 return [result for index in sorted(results) for result in results[index]]
-            self.send(missing, step)
+            self.send(missing, step, documents=blocks)
         raise _unstable()
 
     def shuffle(self, cut: Task, add: Addition, step: int, *, n_out: int, n_jobs: int, repair: Task) -> Iterator[Any]:
@@ -100,7 +95,7 @@ class Cluster:
         """
         self._place_anew_if_grown()
         for _ in range(ATTEMPTS):
-            pairs: RDD[tuple[int, Any]] = self.rdd.mapPartitions(Cutting(cut, self.run_id, n_out))
+            pairs: RDD[tuple[int, Any]] = self.rdd.mapPartitions(Cutting(cut, self.rooms, n_out))
             added = pairs.partitionBy(n_out, int).mapPartitions(Adding(add, len(self.slots)))
             results: list[Any] = []
             for outs in np.array_split(np.arange(n_out), n_jobs):
@@ -113,14 +108,14 @@ class Cluster:
             self.run(repair, step)
         raise _unstable()
 
-    def send(self, numbers: Iterable[int], step: int) -> dict[int, tuple[int, int]]:
-        """Put blocks and their states into scratch; returns how many words and tags each has."""
+    def send(self, numbers: Iterable[int], step: int, *, documents: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """Put states into scratch, and the documents of some blocks; returns how many words and tags those have."""
         sizes: dict[int, tuple[int, int]] = {}
-        for wave in self._waves(sorted(set(numbers))):
+        for wave in self._waves(sorted(set(numbers)), set(documents)):
             parcels = {number: self.context.broadcast(parcel) for number, parcel in wave.items()}
             slots = [slot.index for slot in self.slots if any(number in parcels for number in slot.numbers)]
             try:
-                sizes |= dict(self._job(Receiving(parcels, step, self.run_id), slots))
+                sizes |= dict(self._job(Receiving(parcels, step, self.rooms), slots))
             finally:
                 for parcel in parcels.values():
                     parcel.destroy()
@@ -136,11 +131,11 @@ class Cluster:
     def _all(self) -> range:
         return range(len(self.slots))
 
-    def _waves(self, numbers: list[int]) -> Iterator[dict[int, Parcel]]:
+    def _waves(self, numbers: list[int], documents: set[int]) -> Iterator[dict[int, Parcel]]:
         wave: dict[int, Parcel] = {}
         size = 0
         for number in numbers:
-            wave[number] = self._parcel(number)
+            wave[number] = self._parcel(number, number in documents)
             size += wave[number].nbytes
             if size >= WAVE_BYTES:
                 yield wave
@@ -151,26 +146,12 @@ class Cluster:
     def _job(self, task: Callable[[Iterable[Slot]], Iterable[Any]], slots: Iterable[int]) -> list[Any]:
         return self.context.runJob(self.rdd, task, list(slots))
 
-    def _place(self) -> None:
-        """Spread the partitions over the executors."""
-        slots: RDD[Slot] = self.context.parallelize(self.slots, len(self.slots))
-        # workers of different executors become ready at different times; only then is the race for partitions fair
-        slots.foreachPartition(self._prepare)
-        self.rdd = slots.map(stay).cache()
-        self.rdd.count()
-
     def _place_anew_if_grown(self) -> None:
         """Let executors that came since the last placing have their share."""
-        if executors_of(self.context) - self._executors:
-            self.rdd.unpersist()
+        if self._placement.wants_new_executors() and executors_of(self.context) - self._executors:
+            self._placement.remove(self.rdd)
             self._executors = wait_for_executors(self.context)
-            self._place()
-
-
-def stay(slot: Slot) -> Slot:
-    """Pass a partition on, slowly enough that no core takes more than its share."""
-    time.sleep(PLACING_SECONDS)
-    return slot
+            self.rdd = self._placement.place(self.context, self._prepare)
 
 
 def _unstable() -> RuntimeError:

@@ -168,16 +168,9 @@ class ComponentUpdate:
         links = run.cluster.run(BringLinks(run.step), run.step)
         n_tags = size - int(latent)
         components = tag_components(links, n_tags)
-        frequencies = sum_frequencies(run, n_tags)
-        work = np.bincount(components, weights=frequencies)
+        work = np.bincount(components, weights=run.tag_frequencies(n_tags))
         bins = into_bins(work, len(run.cluster.slots))[components]
         return np.append(bins, np.int32(-1)) if latent else bins
-
-
-def sum_frequencies(run: SparkRun, n_tags: int) -> Float64s:
-    """How many documents have each tag."""
-    tags = run.blocks[0].documents.tags
-    return np.bincount(tags, minlength=n_tags).astype(np.float64)
 
 
 def newton_step(prior: float, sums: Float64s, hyper: HyperPrior) -> float:

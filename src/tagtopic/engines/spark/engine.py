@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
+from tagtopic.corpus.reading.read import request_of
+from tagtopic.corpus.rules import RuleOptions, TagRules, TextRules, with_options
 from tagtopic.engines.blocks import BLOCK_ENTRIES, blocks_of
 from tagtopic.engines.local import start_state
+from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
+from tagtopic.engines.spark.remote import RemoteRun
 from tagtopic.engines.spark.requirements import require_pyspark
 from tagtopic.engines.spark.run import BRING_BYTES, SparkRun
-from tagtopic.engines.spark.session import context_of, open_context
+from tagtopic.engines.spark.session import context_of, open_context, session_of
+from tagtopic.engines.spark.source import open_source
 from tagtopic.engines.spark.weights import AVERAGES, WEIGHT_UPDATES, weight_update_of
 from tagtopic.engines.workers import Workers
 from tagtopic.inference.parameters import Parameters
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
     from tagtopic.corpus import Corpus
 
@@ -94,9 +100,60 @@ class SparkEngine:
             self._context.stop()
             self._context = None
 
-    def start(self, corpus: Corpus, parameters: Parameters, inference: str) -> SparkRun:
+    def read(
+        self,
+        source: Any,
+        *,
+        text: str | Iterable[str] = "text",
+        tags: str | Iterable[str] | None = None,
+        id: str | None = None,
+        tag_separator: str | None = None,
+        format: str | None = None,
+        on_error: str = "raise",
+        rules: TextRules | None = None,
+        tag_rules: TagRules | None = None,
+        **options: Unpack[RuleOptions],
+    ) -> SparkCorpus:
+        """A corpus that executors read and keep: ``model.fit(engine.read("hdfs://…/posts.parquet"), engine=engine)``.
+
+        It has the words and tags that ``Corpus.read`` finds in the same source. Of a fit's documents the driver then
+        sees samples only: at most 10,000 to start from, and what ``predict_tags`` remembers. An engine of a ``master``
+        reads in its ``with`` block.
+
+        Parameters
+        ----------
+        source:
+            Parquet, JSON Lines or plain text files (a path, glob, folder, address such as ``s3a://…``, or a list of
+            them), which executors open under the same name; or a Spark DataFrame, which must give the same rows in
+            the same order whenever it is asked.
+        text, tags, id, tag_separator, format, on_error, rules, tag_rules, options:
+            As in ``Corpus.read``; ``bigrams`` are not possible.
+        """
+        session = self.spark
+        text_rules, tag_rules = with_options(rules, tag_rules, options)
+        request = request_of(text=text, tags=tags, id=id, tag_separator=tag_separator, on_error=on_error)
+        opened = open_source(session, source, request.wanted, format)
+        return read_corpus(self, session.sparkContext, opened, request, text_rules, tag_rules, self.block_entries)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session, to read DataFrames with; an engine of a ``master`` has one in its ``with`` block."""
+        context = self._open_context()
+        if context is None:
+            raise ValueError("there is no session yet: use the engine in a with block, or give it a session")
+        return session_of(self.session, context)
+
+    def _open_context(self) -> SparkContext | None:
+        return self._context or (context_of(self.session) if self.master is None else None)
+
+    def start(self, corpus: Corpus | SparkCorpus, parameters: Parameters, inference: str) -> SparkRun:
         """Make ready to fit this corpus: blocks are placed on executors, and sent with the first E-step."""
-        context = self._context or (context_of(self.session) if self.master is None else None)
+        context = self._open_context()
+        if isinstance(corpus, SparkCorpus):
+            if corpus.context is not context:
+                raise ValueError("the corpus was read in another Spark context: fit it with the engine that read it")
+            update = weight_update_of(self.weight_update, self.average)
+            return RemoteRun(corpus, parameters, inference, Workers(self.n_jobs), update, bring_bytes=self.bring_bytes)
         opened = context is None
         context = context or open_context(str(self.master), self.config)
         try:

@@ -15,11 +15,12 @@ import numpy as np
 
 from tagtopic.corpus import Corpus
 from tagtopic.engines.spark.requirements import require_pyspark
+from tagtopic.engines.spark.source import format_of, paths_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 ANSWERS = {
     "topics": "array<float>",
@@ -41,6 +42,8 @@ def apply_model(
     tag_separator: str | None = None,
     answers: Iterable[str] = ("topics", "tag_weights", "latent_weight"),
     n_predicted: int = 10,
+    kinds: Iterable[str] | None = None,
+    method: str = "neighbours",
 ) -> DataFrame:
     """The frame with columns of answers beside its own; nothing runs until Spark is asked for rows.
 
@@ -55,8 +58,8 @@ def apply_model(
     answers:
         Any of ``"topics"`` (the topic mix), ``"tag_weights"`` (heaviest first), ``"latent_weight"`` (the share of the
         latent tag) and ``"predicted_tags"``.
-    n_predicted:
-        How many tags to predict.
+    n_predicted, kinds, method:
+        How many tags to predict, of which kinds and how; see ``predict_tags``.
     """
     require_pyspark()
     wanted = tuple(answers)
@@ -67,7 +70,19 @@ def apply_model(
     schema = StructType([*frame.schema.fields, *added.fields])
     # Spark lets go of the model with the frame that refers to it
     shared = frame.sparkSession.sparkContext.broadcast(model)
-    return frame.mapInArrow(Answering(shared, text, tags, tag_separator, wanted, n_predicted), schema)
+    predicting = {"n": n_predicted, "kinds": None if kinds is None else tuple(kinds), "method": method}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of pandas, which is not used
+        return frame.mapInArrow(Answering(shared, text, tags, tag_separator, wanted, predicting), schema)
+
+
+def read_frame(session: SparkSession, source: Any, given: str | None = None) -> DataFrame:
+    """A DataFrame of Parquet or JSON Lines files: a path, glob, folder, address, or a list of them."""
+    paths = paths_of(source)
+    kind = format_of(paths, given)
+    if kind not in ("parquet", "jsonl"):
+        raise ValueError(f"a cluster reads Parquet and JSON Lines files, not {kind}: use --engine local, or Spark")
+    return session.read.parquet(*paths) if kind == "parquet" else session.read.json(paths)
 
 
 def _names(columns: Columns) -> tuple[str, ...]:
@@ -99,7 +114,7 @@ class Answering:
     tags: Columns
     tag_separator: str | None
     answers: tuple[str, ...]
-    n_predicted: int
+    predicting: dict[str, Any]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Each batch with its answers."""
@@ -126,7 +141,7 @@ class Answering:
                 "latent_weight": found.latent.tolist(),
             }
             if "predicted_tags" in self.answers:
-                predicted = model.predict_tags(corpus, n=self.n_predicted)
+                predicted = model.predict_tags(corpus, **self.predicting)
                 answers["predicted_tags"] = [[{"tag": tag, "probability": p} for tag, p in row] for row in predicted]
         return answers
 

@@ -49,12 +49,15 @@ class CompileKernels:
             scratch.remove()
         parameters = Parameters(self._full(2, 2), self._full(1, 2), np.ones(1), 1.0, np.ones(2), latent=True)
         sums = Statistics(self._full(2, 2), self._full(1, 2), 0.0)
-        LocalRun(self.inference, Workers(1), [block], self._parcel().state).expect(parameters, sums, sweeps=2)
+        LocalRun(self.inference, Workers(1), [block], self._state()).expect(parameters, sums, sweeps=2)
 
     def _parcel(self) -> Parcel:
         starts, two = np.array([0, 2]), np.array([0, 1], np.int32)
         documents = Documents(starts, two, np.ones(2, self.count_dtype), np.array([0, 1]), np.zeros(1, np.int32))
-        return Parcel(documents, 2, 1, State(self._full(1), self._full(1), self._full(1, 2)))
+        return Parcel(documents, 2, 1, None)
+
+    def _state(self) -> State:
+        return State(self._full(1), self._full(1), self._full(1, 2))
 
     def _full(self, *shape: int) -> Any:
         return np.full(shape, 0.5, self.dtype)

@@ -2,13 +2,15 @@
 
 Each partition adds up its own blocks and cuts the sum into ranges of rows; each range is added up on one executor, in
 partition order, and only the whole comes to the driver, a part at a time. What the driver holds does not grow with the
-number of partitions, and the bits depend on nothing but the partitions.
+number of partitions, a partition has no more rows than words and tags occur in it, and the bits depend on nothing but
+the partitions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +65,12 @@ class Ranges:
         array, number = (sums.psi, key) if key < self.word_ranges else (sums.theta, key - self.word_ranges)
         return array[number * self.height : (number + 1) * self.height]
 
+    def cut(self, numbers: Int32s, values: Floats, *, first: int, n_rows: int) -> Iterator[tuple[int, Rows]]:
+        """(range, rows) of some rows of an array, ascending, whose ranges are numbered from ``first``."""
+        bounds = np.searchsorted(numbers, np.arange(0, n_rows + self.height, self.height))
+        for place, (start, stop) in enumerate(pairwise(bounds.tolist())):
+            yield first + place, Rows(numbers[start:stop] - np.int32(place * self.height), values[start:stop])
+
     def empty(self) -> Statistics:
         """Sums of nothing."""
         psi, theta = ((n, self.n_topics) for n in (self.n_words, self.n_tags))
@@ -78,14 +86,9 @@ class CutSums:
 
     def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, Rows]]:
         """Add up the blocks, then cut."""
-        total = self.ranges.empty()
-        for _, sums in self.stay.sums(slot, scratch):
-            total.psi[sums.words] += sums.psi
-            total.theta[sums.tags] += sums.theta
-        for key in range(self.ranges.n_ranges):
-            rows = self.ranges.view(total, key)
-            numbers = np.flatnonzero(rows.any(axis=1)).astype(np.int32)
-            yield key, Rows(numbers, rows[numbers])
+        sums, ranges = self.stay.sums(slot, scratch), self.ranges
+        yield from ranges.cut(sums.words, sums.psi, first=0, n_rows=ranges.n_words)
+        yield from ranges.cut(sums.tags, sums.theta, first=ranges.word_ranges, n_rows=ranges.n_tags)
 
 
 @dataclass(frozen=True)

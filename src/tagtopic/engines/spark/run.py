@@ -6,7 +6,9 @@ copy that is lost is sent again, so which executor does what, and how often, doe
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,12 +16,13 @@ from numpy.typing import NDArray
 
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import Block
-from tagtopic.engines.local import LocalRun, block_state
+from tagtopic.engines.local import Extent, LocalRun, block_state
 from tagtopic.engines.spark.cluster import Cluster
 from tagtopic.engines.spark.kernels import CompileKernels
+from tagtopic.engines.spark.placement import Placement, Scattered
 from tagtopic.engines.spark.ranges import bring_sums
-from tagtopic.engines.spark.scratch import Parcel
-from tagtopic.engines.spark.tasks import BringStates, EStep, StepAndBring, StepAndStay
+from tagtopic.engines.spark.scratch import Parcel, Rooms
+from tagtopic.engines.spark.tasks import EStep, StepAndBring, StepAndStay
 from tagtopic.engines.workers import Workers
 from tagtopic.inference.arrays import Documents, Float64s, State
 from tagtopic.inference.parameters import Parameters
@@ -41,6 +44,7 @@ class SparkRun(LocalRun):
     """
 
     step = 0
+    each_rho = True
     _newest = 0
 
     def __init__(
@@ -62,8 +66,13 @@ class SparkRun(LocalRun):
         self.bring_bytes = bring_bytes
         self._sizes: dict[int, tuple[int, int]] = {}
         self._on_close = on_close
-        prepare = CompileKernels(inference, state.xi.dtype.name, blocks[0].documents.counts.dtype.name)
-        self.cluster = Cluster(context, len(blocks), parcel=self._parcel, prepare=prepare, partitions=partitions)
+        placement = Scattered(len(blocks), partitions or context.defaultParallelism)
+        self.cluster = self._cluster(context, placement, blocks[0].documents.counts.dtype.name)
+
+    def _cluster(self, context: SparkContext, placement: Placement, counts: str, home: str = "") -> Cluster:
+        prepare = CompileKernels(self.inference, self.state.xi.dtype.name, counts)
+        run = uuid.uuid4().hex
+        return Cluster(context, placement, Rooms(run, home or run), parcel=self._parcel, prepare=prepare)
 
     @property
     def state(self) -> State:
@@ -91,17 +100,18 @@ class SparkRun(LocalRun):
     def expect(self, parameters: Parameters, sums: Statistics, *, sweeps: int, tolerance: float = 0.0) -> Statistics:
         """The E-step: fill ``sums`` (its arrays are overwritten)."""
         if not self._sizes:
-            self._sizes = self.cluster.send(range(len(self.blocks)), self.step)
+            numbers = range(len(self.blocks))
+            self._sizes = self.cluster.send(numbers, self.step, documents=numbers)
         # a step that fails half-way may leave tasks behind that still write: its number is never used again
         self._newest += 1
         shared = self.cluster.context.broadcast(parameters)
         try:
-            step = EStep(shared, self.inference, self.step, self._newest, sweeps, tolerance)
+            step = EStep(shared, self.inference, self.step, self._newest, sweeps, tolerance, self.each_rho)
             states = self._bring_all(step, sums) if self._is_small(sums) else self._bring_parts(step, sums)
         finally:
             shared.destroy()
         for number, state in states.items():
-            for mine, new in zip(block_state(self.state, self.blocks[number]), state, strict=True):
+            for mine, new in zip(block_state(self.state, self._block(number)), state, strict=True):
                 mine[:] = new
         self.step = self._newest
         return sums
@@ -113,6 +123,13 @@ class SparkRun(LocalRun):
     def learn_weights_here(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
         """The same on the driver, from all documents at once."""
         return super().learn_weights(parameters, hyper, learnt)
+
+    def tag_frequencies(self, n_tags: int) -> Float64s:
+        """How many documents have each tag."""
+        return np.bincount(self.blocks[0].documents.tags, minlength=n_tags).astype(np.float64)
+
+    def _block(self, number: int) -> Extent:
+        return self.blocks[number]
 
     def _is_small(self, sums: Statistics) -> bool:
         row = sums.psi.shape[1] * sums.psi.itemsize
@@ -133,20 +150,25 @@ class SparkRun(LocalRun):
 
     def _bring_parts(self, step: EStep, sums: Statistics) -> dict[int, State]:
         """Sums are added on executors, by ranges of words; states come a few partitions at a time."""
-        stay = StepAndStay(step)
-        sums.objective = float(sum(objective for _, objective in self.cluster.run(stay, self.step)))
+        few = sum(array.nbytes for array in self.state) <= self.bring_bytes
+        stay = StepAndStay(step, bring_states=few)
+        found = self.cluster.run(stay, self.step)
+        sums.objective = float(sum(objective for _, objective, _ in found))
         bring_sums(self.cluster, stay, sums)
-        states: dict[int, State] = {}
-        for slots in self.cluster.slices(self._state_bytes):
-            states |= dict(self.cluster.run(BringStates(stay), self.step, slots))
-        return states
+        if not few:
+            bring, slices = replace(stay, bring_states=True), self.cluster.slices(self._state_bytes)
+            found = [part for slots in slices for part in self.cluster.run(bring, self.step, slots)]
+        return {number: state for number, _, state in found}
 
     def _state_bytes(self, number: int) -> int:
-        return sum(array.nbytes for array in block_state(self.state, self.blocks[number]))
+        return sum(array.nbytes for array in block_state(self.state, self._block(number)))
 
-    def _parcel(self, number: int) -> Parcel:
+    def _parcel(self, number: int, with_documents: bool) -> Parcel:
         """A block on its own, and its state after the last step that was finished."""
         block = self.blocks[number]
+        state = block_state(self.state, block)
+        if not with_documents:
+            return Parcel(None, block.n_words, block.n_tags, state)
         whole = block.documents
         words = slice(whole.word_starts[0], whole.word_starts[-1])
         tags = slice(*block.tag_range)
@@ -154,4 +176,4 @@ class SparkRun(LocalRun):
             whole.word_starts - words.start, whole.words[words], whole.counts[words],
             whole.tag_starts - tags.start, whole.tags[tags],
         )  # fmt: skip
-        return Parcel(documents, block.n_words, block.n_tags, block_state(self.state, block))
+        return Parcel(documents, block.n_words, block.n_tags, state)

@@ -29,18 +29,26 @@ INDEX_FIELDS = ("starts", "rows", "slots")
 """The arrays of a ColumnIndex but for ``columns``, which in a block are all."""
 
 
-class Parcel(NamedTuple):
-    """What the driver sends of a block: its documents in the corpus's columns, and where their inference stands."""
+FRESH = -1
+"""In place of a step: documents stand where their prior puts them, which executors work out themselves."""
 
-    documents: Documents
+
+class Parcel(NamedTuple):
+    """What the driver sends of a block: its documents in the corpus's columns, and where their inference stands.
+
+    Either may be None: the executor has or makes it. ``beside`` is kept with the documents, as it is.
+    """
+
+    documents: Documents | None
     n_words: int
     n_tags: int
-    state: State
+    state: State | None
+    beside: Arrays | None = None
 
     @property
     def nbytes(self) -> int:
         """How large it is."""
-        return sum(array.nbytes for array in (*self.documents, *self.state))
+        return sum(array.nbytes for array in (*(self.documents or ()), *(self.state or ())))
 
 
 class ScratchBlock(NamedTuple):
@@ -52,30 +60,45 @@ class ScratchBlock(NamedTuple):
 
 
 class MissingError(LookupError):
-    """Blocks, or their states, that this executor does not have."""
+    """Blocks, or their states, that this executor does not have; of ``blocks`` it has not even the documents."""
 
-    def __init__(self, numbers: list[int]) -> None:
+    def __init__(self, numbers: list[int], blocks: list[int]) -> None:
         super().__init__(f"blocks {numbers} are not in this executor's scratch")
         self.numbers = numbers
+        self.blocks = blocks
+
+
+class Rooms(NamedTuple):
+    """The names of two folders in scratch: a run's own, and the one where blocks are, which may be a corpus's."""
+
+    run: str
+    home: str
+
+    def open(self) -> Scratch:
+        """Them, on the executor that this process belongs to."""
+        return Scratch(self.run, self.home)
 
 
 class Scratch:
-    """The scratch of one run on the executor that this process belongs to."""
+    """The scratch of one run on the executor that this process belongs to; ``home`` has its blocks if it has not."""
 
-    def __init__(self, run: str) -> None:
+    def __init__(self, run: str, home: str | None = None) -> None:
         self.folder = scratch_root() / f"tagtopic-{run}"
+        self.home = scratch_root() / f"tagtopic-{home or run}"
 
-    def require(self, numbers: Iterable[int], step: int) -> None:
+    def require(self, numbers: Iterable[int], step: int = FRESH) -> None:
         """Raise if a block, or its state after ``step``, is not here."""
-        missing = [n for n in numbers if not (self._block(n).is_dir() and self._state(n, step).is_file())]
+        wanted = list(numbers)
+        blocks = [n for n in wanted if not self._block(n).is_dir()]
+        missing = blocks if step == FRESH else [n for n in wanted if n in blocks or not self._state(n, step).is_file()]
         if missing:
-            raise MissingError(missing)
+            raise MissingError(missing, blocks)
 
     def keep_block(self, number: int, parcel: Parcel) -> tuple[int, int]:
         """Store a block; returns how many different words and tags it has."""
         folder = self._block(number)
         if not folder.is_dir():
-            _write_folder(folder, _numbered_anew(parcel))
+            _write_folder(folder, _numbered_anew(parcel) | (parcel.beside or {}))
         return len(self._load(folder, "word_columns")), len(self._load(folder, "tag_columns"))
 
     def block(self, number: int) -> ScratchBlock:
@@ -94,6 +117,10 @@ class Scratch:
             vars(block)[index] = ColumnIndex(places, *(_map(folder, f"{index}.{field}") for field in INDEX_FIELDS))
         return ScratchBlock(block, words, tags)
 
+    def beside(self, number: int, name: str) -> NDArray[Any]:
+        """An array that was stored beside a block."""
+        return self._load(self._block(number), name)
+
     def keep_state(self, number: int, step: int, state: State) -> None:
         """Store where a block's inference stands after ``step``."""
         _write_arrays(self._state(number, step), state._asdict())
@@ -102,20 +129,39 @@ class Scratch:
         """Where a block's inference stood after ``step``: a copy, to be moved on."""
         return State(**_read_arrays(self._state(number, step)))
 
-    def keep_sums(self, number: int, step: int, sums: Arrays) -> None:
-        """Store a block's sums."""
-        _write_arrays(self._sums(number, step), sums)
+    def has_states(self, numbers: Iterable[int], step: int) -> bool:
+        """Whether the blocks' states after ``step`` are here."""
+        return all(self._state(number, step).is_file() for number in numbers)
 
-    def sums(self, number: int, step: int) -> Arrays | None:
-        """A block's sums of ``step``, if they are here."""
-        file = self._sums(number, step)
+    def columns(self, numbers: Iterable[int]) -> tuple[Int32s, Int32s]:
+        """The words and the tags that occur in any of the blocks, ascending."""
+        folders = [self._block(number) for number in numbers]
+        words, tags = (
+            np.unique(np.concatenate([np.empty(0, np.int32), *(self._load(folder, name) for folder in folders)]))
+            for name in ("word_columns", "tag_columns")
+        )
+        return words, tags
+
+    def keep_sums(self, slot: int, step: int, sums: Arrays) -> None:
+        """Store a partition's sums."""
+        _write_arrays(self._sums(slot, step), sums)
+
+    def sums(self, slot: int, step: int) -> Arrays | None:
+        """A partition's sums of ``step``, if they are here."""
+        file = self._sums(slot, step)
         return _read_arrays(file) if file.is_file() else None
 
     def forget_before(self, number: int, step: int) -> None:
-        """Drop a block's states from before ``step``, and all sums up to it: they were fetched when it ended."""
-        for file in self.folder.glob(f"*-{number}-*.npz"):
-            kind, _, made_by = file.stem.split("-")
-            if int(made_by) < step + (kind == "sums"):
+        """Drop a block's states from before ``step``."""
+        self._forget(f"state-{number}", step)
+
+    def forget_sums(self, slot: int, step: int) -> None:
+        """Drop a partition's sums from before ``step``: they were fetched when theirs ended."""
+        self._forget(f"sums-{slot}", step)
+
+    def _forget(self, name: str, step: int) -> None:
+        for file in self.folder.glob(f"{name}-*.npz"):
+            if int(file.stem.rpartition("-")[2]) < step:
                 file.unlink(missing_ok=True)
 
     def remove(self) -> None:
@@ -123,13 +169,13 @@ class Scratch:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _block(self, number: int) -> Path:
-        return self.folder / f"block-{number}"
+        return self.home / f"block-{number}"
 
     def _state(self, number: int, step: int) -> Path:
         return self.folder / f"state-{number}-{step}.npz"
 
-    def _sums(self, number: int, step: int) -> Path:
-        return self.folder / f"sums-{number}-{step}.npz"
+    def _sums(self, slot: int, step: int) -> Path:
+        return self.folder / f"sums-{slot}-{step}.npz"
 
     @staticmethod
     def _load(folder: Path, name: str) -> NDArray[Any]:
@@ -151,7 +197,7 @@ def _map(folder: Path, name: str) -> NDArray[Any]:
 
 def _numbered_anew(parcel: Parcel) -> Arrays:
     """The block's arrays with its own words and tags only, numbered from 0, and indexed by them."""
-    documents = Documents(*(read_only(array, array.dtype.type) for array in parcel.documents))
+    documents = Documents(*(read_only(array, array.dtype.type) for array in parcel.documents or ()))
     by_word = index_columns(documents.word_starts, documents.words, parcel.n_words)
     by_tag = index_columns(documents.tag_starts, documents.tags, parcel.n_tags)
     arrays: Arrays = {
@@ -187,6 +233,7 @@ def _write_folder(folder: Path, arrays: Arrays) -> None:
 
 
 def _write_arrays(file: Path, arrays: Arrays) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
     partial = _temporary(file)
     with partial.open("wb") as stream:
         np.savez(stream, allow_pickle=False, **arrays)

@@ -13,6 +13,7 @@ from tagtopic.engines.spark.requirements import require_java, require_pyspark
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 APPLICATION = "tagtopic"
 PROBES = 4
@@ -74,6 +75,13 @@ def context_of(session: Any) -> SparkContext:
             "(not one of Spark Connect, which cannot run our code on executors) or a pyspark.SparkContext"
         )
     return context
+
+
+def session_of(given: Any, context: SparkContext) -> SparkSession:
+    """The session that was given, or one over its context."""
+    from pyspark.sql import SparkSession
+
+    return given if isinstance(given, SparkSession) else SparkSession(context)
 
 
 def executors_of(context: SparkContext) -> frozenset[str]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tagtopic.engines.base import Statistics
-from tagtopic.engines.local import LocalRun
-from tagtopic.engines.spark.scratch import Scratch, ScratchBlock
+from tagtopic.engines.local import LocalRun, fill_state
+from tagtopic.engines.spark.scratch import FRESH, Scratch, ScratchBlock
 from tagtopic.engines.spark.wrapping import Slot
 from tagtopic.engines.workers import Workers
-from tagtopic.inference.arrays import Floats, Int32s, State
+from tagtopic.inference.arrays import Float64s, Floats, Int32s, State
 from tagtopic.inference.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -43,13 +43,16 @@ class EStep:
     after: int
     sweeps: int
     tolerance: float
+    each_rho: bool = True
 
     def make(self, number: int, scratch: Scratch, workers: Workers) -> tuple[BlockSums, State]:
         """Make the step; the block and its state must be in scratch."""
         scratch.forget_before(number, self.before)
         stored = scratch.block(number)
         own = parameters_of(self.parameters.value, stored)
-        run = LocalRun(self.inference, workers, [stored.block], scratch.state(number, self.before))
+        fresh = self.before == FRESH
+        state = first_state(stored, own, each_rho=self.each_rho) if fresh else scratch.state(number, self.before)
+        run = LocalRun(self.inference, workers, [stored.block], state)
         sums = Statistics(np.empty_like(own.psi), np.empty_like(own.theta), 0.0)
         run.expect(own, sums, sweeps=self.sweeps, tolerance=self.tolerance)
         scratch.keep_state(number, self.after, run.state)
@@ -70,44 +73,71 @@ class StepAndBring:
                 yield number, *self.step.make(number, scratch, workers)
 
 
+class PartSums(NamedTuple):
+    """A partition's statistics: the rows of the words and tags that occur in it, and its blocks' objectives."""
+
+    words: Int32s
+    psi: Floats
+    tags: Int32s
+    theta: Floats
+    objectives: Float64s
+
+
 @dataclass(frozen=True)
 class StepAndStay:
-    """For large models: sums stay in scratch, to be fetched in parts; yields (block, its objective).
+    """For large models: the sums of a partition stay in scratch, to be fetched in ranges of rows.
 
-    A block whose sums are there already is not stepped again.
+    Yields (block, its objective, its state if asked for). A partition whose sums are there is not stepped again.
     """
 
     step: EStep
+    bring_states: bool = False
 
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, float]]:
+    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, float, State | None]]:
         """Step the blocks of a partition."""
-        for number, sums in self.sums(slot, scratch):
-            yield number, float(sums.objective)
+        objectives = self.sums(slot, scratch).objectives
+        for number, objective in zip(slot.numbers, objectives.tolist(), strict=True):
+            yield number, objective, scratch.state(number, self.step.after) if self.bring_states else None
 
-    def sums(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, BlockSums]]:
-        """(block, its sums) of a partition."""
+    def sums(self, slot: Slot, scratch: Scratch) -> PartSums:
+        """The sums of a partition, added in block order."""
+        stored = scratch.sums(slot.index, self.step.after)
+        if stored is not None and scratch.has_states(slot.numbers, self.step.after):
+            return PartSums(**stored)
+        scratch.require(slot.numbers, self.step.before)
+        scratch.forget_sums(slot.index, self.step.after)
+        sums = self._make(slot, scratch)
+        scratch.keep_sums(slot.index, self.step.after, sums._asdict())
+        return sums
+
+    def _make(self, slot: Slot, scratch: Scratch) -> PartSums:
+        words, tags = scratch.columns(slot.numbers)
+        like = self.step.parameters.value
+        n_topics, dtype = like.psi.shape[1], like.psi.dtype
+        psi, theta = np.zeros((len(words), n_topics), dtype), np.zeros((len(tags), n_topics), dtype)
+        objectives = []
         with Workers(task_cores()) as workers:
             for number in slot.numbers:
-                stored = scratch.sums(number, self.step.after)
-                if stored is not None:
-                    yield number, BlockSums(**stored)
-                    continue
-                scratch.require(slot.numbers, self.step.before)
                 sums, _ = self.step.make(number, scratch, workers)
-                scratch.keep_sums(number, self.step.after, sums._asdict())
-                yield number, sums
+                psi[np.searchsorted(words, sums.words)] += sums.psi
+                theta[np.searchsorted(tags, sums.tags)] += sums.theta
+                objectives.append(float(sums.objective))
+        return PartSums(words, psi, tags, theta, np.array(objectives))
 
 
-@dataclass(frozen=True)
-class BringStates:
-    """Yields (block, its state after the step), making the step where it got lost."""
-
-    stay: StepAndStay
-
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, State]]:
-        """The states of a partition."""
-        for number, _ in self.stay.sums(slot, scratch):
-            yield number, scratch.state(number, self.stay.step.after)
+def first_state(stored: ScratchBlock, own: Parameters, *, each_rho: bool) -> State:
+    """Where the block's documents stand before the first step, by its own parameters."""
+    documents = stored.block.documents
+    dtype, n_documents = own.psi.dtype, stored.block.n_documents
+    state = State(
+        np.empty(len(documents.tags), dtype),
+        np.empty(n_documents, dtype),
+        np.empty((n_documents if each_rho else 1, len(own.mu)), dtype),
+    )
+    owner = np.repeat(np.arange(n_documents), np.diff(documents.word_starts))
+    lengths = np.bincount(owner, weights=documents.counts, minlength=n_documents)
+    fill_state(state, documents.tag_starts, documents.tags, lengths, own, each_rho=each_rho)
+    return state
 
 
 def parameters_of(parameters: Parameters, stored: ScratchBlock) -> Parameters:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tagtopic.engines.spark.scratch import MissingError, Parcel, Scratch
+from tagtopic.engines.spark.scratch import MissingError, Parcel, Rooms, Scratch
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -31,51 +31,59 @@ Addition = Callable[[int, list[Any]], Any]
 """Makes one result of a key and its values, which come in partition order."""
 
 
+class Absent(NamedTuple):
+    """The blocks that a partition misses, and those of them whose documents it misses too."""
+
+    numbers: list[int]
+    blocks: list[int]
+
+
 @dataclass(frozen=True)
 class Reporting:
-    """Runs a task over a partition; yields (partition, missing blocks or None, result)."""
+    """Runs a task over a partition; yields (partition, what is missing or None, result)."""
 
     task: Task
-    run_id: str
+    rooms: Rooms
 
-    def __call__(self, slots: Iterable[Slot]) -> Iterator[tuple[int, list[int] | None, Any]]:
+    def __call__(self, slots: Iterable[Slot]) -> Iterator[tuple[int, Absent | None, Any]]:
         """Run, and report."""
-        scratch = Scratch(self.run_id)
+        scratch = self.rooms.open()
         for slot in slots:
             try:
                 for result in self.task(slot, scratch):
                     yield slot.index, None, result
             except MissingError as error:
-                yield slot.index, error.numbers, None
+                yield slot.index, Absent(error.numbers, error.blocks), None
 
 
 @dataclass(frozen=True)
 class Receiving:
-    """Stores the blocks that were sent to a partition; yields (block, (words, tags))."""
+    """Stores what was sent to a partition; yields (block, (words, tags)) of blocks whose documents came."""
 
     parcels: dict[int, Broadcast[Parcel]]
     step: int
-    run_id: str
+    rooms: Rooms
 
     def __call__(self, slots: Iterable[Slot]) -> Iterator[tuple[int, tuple[int, int]]]:
         """Store, and tell the sizes."""
-        scratch = Scratch(self.run_id)
+        scratch = self.rooms.open()
         for number in (number for slot in slots for number in slot.numbers if number in self.parcels):
             parcel = self.parcels[number].value
-            sizes = scratch.keep_block(number, parcel)
-            scratch.keep_state(number, self.step, parcel.state)
-            yield number, sizes
+            if parcel.state is not None:
+                scratch.keep_state(number, self.step, parcel.state)
+            if parcel.documents is not None:
+                yield number, scratch.keep_block(number, parcel)
 
 
 @dataclass(frozen=True)
 class Removing:
     """Removes a run's scratch."""
 
-    run_id: str
+    rooms: Rooms
 
     def __call__(self, slots: Iterable[Slot]) -> Iterator[Any]:
         """Remove it."""
-        Scratch(self.run_id).remove()
+        self.rooms.open().remove()
         return iter(())
 
 
@@ -87,12 +95,12 @@ class Cutting:
     """
 
     task: Task
-    run_id: str
+    rooms: Rooms
     n_out: int
 
     def __call__(self, slots: Iterable[Slot]) -> Iterator[tuple[int, tuple[int, Any]]]:
         """Cut."""
-        scratch = Scratch(self.run_id)
+        scratch = self.rooms.open()
         for slot in slots:
             try:
                 for key, value in self.task(slot, scratch):

@@ -21,7 +21,7 @@ from tagtopic.inference.tag_evidence import Memory, squared_lengths
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tagtopic.corpus import Corpus
+    from tagtopic.corpus.collection import Collection
 
 SATURATION = 0.4
 
@@ -65,10 +65,10 @@ def few_words(counts: Any, fewer_than: int, random: np.random.Generator) -> Any:
     return sp.csr_array((counts.data[kept], counts.indices[kept], starts), shape=counts.shape)
 
 
-def remembered_rows(corpus: Corpus, most_entries: int, random: np.random.Generator) -> Any:
+def remembered_rows(corpus: Collection, most_entries: int, random: np.random.Generator) -> Any:
     """Which documents to remember: all that have tags and words, or as many at random as fit."""
-    entries = np.diff(corpus.counts.indptr)
-    rows = np.flatnonzero((entries > 0) & (np.diff(corpus.tags.indptr) > 0))
+    entries, tags = corpus.document_sizes()
+    rows = np.flatnonzero((entries > 0) & (tags > 0))
     if entries[rows].sum() <= most_entries:
         return rows
     shuffled = random.permutation(rows)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import scipy.sparse as sp
 
+from tagtopic.corpus import Corpus
 from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats
@@ -43,7 +44,7 @@ from tagtopic.models.prediction.regressions import N_FEATURES as N_REGRESSION_FE
 from tagtopic.models.prediction.regressions import Regressions
 
 if TYPE_CHECKING:
-    from tagtopic.corpus import Corpus
+    from tagtopic.corpus.collection import Collection
 
 NEIGHBOURS = 50
 CANDIDATES = 200
@@ -85,14 +86,14 @@ class TagPredictor:
 
     @classmethod
     def fit(
-        cls, corpus: Corpus, *, n_jobs: int | None = None, random_state: int = 0, most_entries: int = MOST_ENTRIES
+        cls, corpus: Collection, *, n_jobs: int | None = None, random_state: int = 0, most_entries: int = MOST_ENTRIES
     ) -> TagPredictor | None:
         """Remember the tagged documents and learn the mix; None if no document has both words and tags."""
         random = np.random.default_rng(random_state)
         rows = remembered_rows(corpus, most_entries, random)
         if not len(rows):
             return None
-        kept = corpus if len(rows) == len(corpus) else corpus[rows]
+        kept = corpus if isinstance(corpus, Corpus) and len(rows) == len(corpus) else corpus[rows]
         scores = word_scores(kept.counts)
         vectors = weighted_rows(kept.counts, scores)
         kind_names, kinds = kinds_of(kept.tag_names)

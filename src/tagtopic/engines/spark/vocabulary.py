@@ -1,0 +1,195 @@
+"""The words and tags of a source, gathered on the cluster and chosen by the rules of ``Corpus.read``.
+
+Each partition counts its words and sends them to buckets by their hash; a bucket adds up, and only the words that may
+become columns come to the driver, at most ``max_words`` and the stop words from each bucket. Tags travel alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tagtopic.corpus import columns, stop_words, vocabulary
+from tagtopic.corpus.names import Names
+from tagtopic.corpus.reading.errors import ReadError
+from tagtopic.corpus.reading.read import Request
+from tagtopic.corpus.rules import TagRules, TextRules
+from tagtopic.corpus.tokens import tokenize
+from tagtopic.corpus.vocabulary import Frequencies
+from tagtopic.corpus.wordtable import WordTable
+from tagtopic.engines.spark.parts import Heard, Part, tell
+from tagtopic.engines.spark.source import Source
+from tagtopic.inference.arrays import Float64s, Int64s
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+BUCKETS = 64
+"""At most so many buckets; as many as cores if those are fewer."""
+
+
+class WordCounts(NamedTuple):
+    """Words, the documents that each is in, and its occurrences."""
+
+    names: Names
+    documents: Int64s
+    occurrences: Int64s
+
+
+class Bucket(NamedTuple):
+    """What a partition sends to a bucket, and what a bucket sends to the driver."""
+
+    words: WordCounts
+    tags: dict[str, int]
+
+
+class Totals(NamedTuple):
+    """What a partition says of itself."""
+
+    part: int
+    heard: Heard
+    n_occurrences: int
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The columns of a corpus, how often each word occurs, the documents of each tag, and of each partition."""
+
+    words: tuple[str, ...]
+    tag_names: tuple[str, ...]
+    rules: TextRules
+    word_counts: Float64s
+    tag_sizes: Int64s
+    part_sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Yields (bucket, its words and tags) of a partition, and (number of buckets, the partition's totals)."""
+
+    kind: str
+    request: Request
+    rules: TextRules
+    tag_rules: TagRules
+    n_buckets: int
+
+    def __call__(self, number: int, batches: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
+        """Read the partition once."""
+        part = Part(number, self.kind, self.request)
+        table, frequencies, tags = WordTable(), Frequencies(), Counter[str]()
+        try:
+            for rows in part.rows(batches):
+                tokens = rows.tokens or tokenize(rows.texts, self.rules)
+                numbers = np.append(table.add(tokens.words, tokens.hashes), np.int32(-1))
+                frequencies.add(tokens.offsets, numbers[tokens.ids], len(table))
+                for row in rows.tags:
+                    tags.update(set(row))
+        except ReadError as error:
+            yield self.n_buckets, Totals(number, Heard(error=str(error)), 0)
+            return
+        yield from self._cut(table.names, frequencies, tags)
+        yield self.n_buckets, Totals(number, part.heard(), frequencies.n_occurrences)
+
+    def _cut(self, names: Names, frequencies: Frequencies, tags: Counter[str]) -> Iterator[tuple[int, Bucket]]:
+        kept = [tag for tag in tags if self.tag_rules.keeps(tag)]
+        place_of_word = names.hashes() % np.uint64(self.n_buckets)
+        place_of_tag = Names.of(kept).hashes() % np.uint64(self.n_buckets)
+        for bucket in range(self.n_buckets):
+            rows = np.flatnonzero(place_of_word == bucket)
+            words = WordCounts(names.take(rows), frequencies.documents[rows], frequencies.occurrences[rows])
+            yield bucket, Bucket(words, {kept[i]: tags[kept[i]] for i in np.flatnonzero(place_of_tag == bucket)})
+
+
+@dataclass(frozen=True)
+class AddUp:
+    """Yields one bucket of all partitions' words and tags, less those that cannot become columns."""
+
+    rules: TextRules
+    tag_rules: TagRules
+    n_documents: int
+
+    def __call__(self, pairs: Iterable[tuple[int, Bucket]]) -> Iterator[Bucket]:
+        """Add, then choose."""
+        words, tags = WordTally(), Counter[str]()
+        for _, bucket in pairs:
+            words.add(bucket.words)
+            tags.update(bucket.tags)
+        enough = max(1, self.tag_rules.min_documents)
+        yield Bucket(self._candidates(words), {tag: n for tag, n in tags.items() if n >= enough})
+
+    def _candidates(self, words: WordTally) -> WordCounts:
+        """Words within the limits, and all stop words: by them the language of the texts is told."""
+        names = words.table.names
+        stops = np.zeros(len(names), bool)
+        forms = vocabulary.forms(self._stop_words(), self.rules.lowercase)
+        found = words.table.find(forms)
+        stops[found[found >= 0]] = True
+        within = vocabulary.within_limits(words.documents, self.n_documents, self.rules) & ~stops
+        rows = np.concatenate(
+            [np.flatnonzero(stops), vocabulary.most_used(names, within, words.documents, self.rules.max_words)]
+        )
+        return WordCounts(names.take(rows), words.documents[rows], words.occurrences[rows])
+
+    def _stop_words(self) -> frozenset[str]:
+        if self.rules.stop_words == "auto":
+            return frozenset().union(*map(stop_words.of_language, stop_words.LANGUAGES))
+        return stop_words.resolve(self.rules.stop_words)
+
+
+class WordTally:
+    """A growing table of words with their numbers."""
+
+    def __init__(self) -> None:
+        self.table = WordTable()
+        self.documents = self.occurrences = np.zeros(0, np.int64)
+
+    def add(self, more: WordCounts) -> None:
+        """Add the words of another part."""
+        places = self.table.add(more.names, more.names.hashes())
+        grown = len(self.table) - len(self.documents)
+        self.documents = np.pad(self.documents, (0, grown))
+        self.occurrences = np.pad(self.occurrences, (0, grown))
+        self.documents[places] += more.documents
+        self.occurrences[places] += more.occurrences
+
+
+def gather(
+    context: SparkContext, source: Source, request: Request, rules: TextRules, tag_rules: TagRules
+) -> Vocabulary:
+    """Read the source once and choose its words and tags."""
+    n_buckets = min(BUCKETS, max(1, context.defaultParallelism))
+    pairs = source.batches.mapPartitionsWithIndex(Gather(source.kind, request, rules, tag_rules, n_buckets))
+    shuffled = pairs.partitionBy(n_buckets + 1, int)
+    # the totals stand in a partition of their own; what the others need is on disk when these are known
+    totals: list[Totals] = sorted(context.runJob(shuffled, second, [n_buckets]))
+    tell([part.heard for part in totals], skip=request.skip_bad_rows)
+    sizes = tuple(part.heard.n_documents for part in totals)
+    if not sum(sizes):
+        raise ReadError("the source has no documents")
+    buckets: list[Bucket] = context.runJob(shuffled, AddUp(rules, tag_rules, sum(sizes)), list(range(n_buckets)))
+    return _choose(buckets, rules, sizes, sum(part.n_occurrences for part in totals))
+
+
+def second(pairs: Iterable[tuple[int, Any]]) -> Iterator[Any]:
+    """The values of pairs."""
+    return (value for _, value in pairs)
+
+
+def _choose(buckets: list[Bucket], rules: TextRules, sizes: tuple[int, ...], n_occurrences: int) -> Vocabulary:
+    words = WordTally()
+    for bucket in buckets:
+        words.add(bucket.words)
+    frequencies = Frequencies.of(words.documents, words.occurrences, sum(sizes), n_occurrences)
+    no_stream = columns.Stream(np.zeros(1, np.int64), np.zeros(0, np.int32))
+    chosen = columns.chosen(no_stream, words.table, frequencies, rules)
+    counts = np.zeros(len(chosen.words))
+    kept = np.flatnonzero(chosen.column >= 0)
+    counts[chosen.column[kept]] = words.occurrences[kept]
+    tags = {tag: n for bucket in buckets for tag, n in bucket.tags.items()}
+    names = tuple(sorted(tags))
+    tag_sizes = np.array([tags[tag] for tag in names], np.int64)
+    return Vocabulary(chosen.words, names, chosen.rules, counts, tag_sizes, sizes)

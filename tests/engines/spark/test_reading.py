@@ -1,0 +1,157 @@
+"""What executors make of a source, with a cluster that is this process: the corpus that one machine reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tagtopic import Corpus
+from tagtopic.corpus import ReadError
+from tagtopic.corpus.reading.read import request_of
+from tagtopic.corpus.rules import with_options
+from tagtopic.engines.spark.building import IDS
+from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
+from tagtopic.engines.spark.scratch import Scratch
+from tagtopic.engines.spark.source import TABLE, Source, is_readable, pack, paths_of
+
+WORDS = ["the", "of", "and", "a", "engine", "wheel", "card", "number", "monster", "storm", "night", "ice"]
+
+
+class HereRDD:
+    """What reading asks of an RDD."""
+
+    def __init__(self, make: Callable[[], list[list[Any]]]) -> None:
+        self.make = make
+
+    def mapPartitionsWithIndex(self, function: Any) -> HereRDD:
+        return HereRDD(lambda: [list(function(i, iter(part))) for i, part in enumerate(self.make())])
+
+    def mapPartitions(self, function: Any) -> HereRDD:
+        return self.mapPartitionsWithIndex(lambda _, part: function(part))
+
+    def partitionBy(self, n: int, place: Callable[[Any], int]) -> HereRDD:
+        return HereRDD(
+            lambda: [[pair for part in self.make() for pair in part if place(pair[0]) == i] for i in range(n)]
+        )
+
+    def cache(self) -> HereRDD:
+        made = self.make()
+        return HereRDD(lambda: made)
+
+    def collect(self) -> list[Any]:
+        return [value for part in self.make() for value in part]
+
+
+CONTEXT: Any = SimpleNamespace(
+    defaultParallelism=3,
+    broadcast=lambda value: SimpleNamespace(value=value, destroy=lambda: None),
+    runJob=lambda rdd, function, parts: [value for i in parts for value in function(iter(rdd.make()[i]))],
+)
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+
+
+def table_of(n_rows: int) -> pa.Table:
+    random = np.random.default_rng(0)
+    texts = [" ".join(random.choice([*WORDS, f"rare{i // 3}"], 12)) for i in range(n_rows)]
+    tags = [[str(tag) for tag in random.choice(["x:a", "x:b", "N/A", "c", "d"], i % 3)] for i in range(n_rows)]
+    texts[4], tags[5] = "", ["only:once"]
+    return pa.table({"body": texts, "tags": tags})
+
+
+def read_here(table: pa.Table, cuts: Iterable[int], block_entries: int = 100, **options: Any) -> SparkCorpus:
+    """The table cut into partitions (some may be empty) and read."""
+    bounds = [0, *cuts, len(table)]
+    parts = [
+        [cell.as_py() for batch in pack(table[first:last].to_batches()) for cell in batch.column(0)]
+        for first, last in pairwise(bounds)
+    ]
+    request = request_of(text="body", tags=None, id=None, tag_separator=None, on_error="raise")
+    source: Any = Source(HereRDD(lambda: parts), TABLE)  # type: ignore[arg-type]
+    return read_corpus(None, CONTEXT, source, request, *with_options(None, None, options), block_entries)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("options", [{}, {"min_df": 3, "max_words": 9}, {"stop_words": ["ice"], "min_documents": 2}])
+def test_words_and_tags_are_those_of_one_machine(options: Any) -> None:
+    table = table_of(60)
+    found, expected = read_here(table, [10, 10, 41], **options), Corpus.read(table, text="body", **options)
+    assert (found.words, found.tag_names, found.rules) == (expected.words, expected.tag_names, expected.rules)
+    np.testing.assert_array_equal(found.word_counts(), expected.word_counts())
+    np.testing.assert_array_equal(found.tag_sizes(), expected.tag_sizes())
+    for mine, theirs in zip(found.document_sizes(), expected.document_sizes(), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_blocks_hold_the_documents_in_their_order() -> None:
+    table = table_of(60)
+    found, expected = read_here(table, [10, 10, 41]), Corpus.read(table, text="body")
+    home = Scratch(found.home)
+    assert len(found.blocks) > 3
+    assert found.blocks[-1].last == len(found) == 60
+    for block in found.blocks:
+        stored, own = home.block(block.number), expected[block.first : block.last]
+        np.testing.assert_array_equal(stored.words[stored.block.documents.words], own.counts.indices)
+        np.testing.assert_array_equal(stored.block.documents.counts, own.counts.data)
+        np.testing.assert_array_equal(stored.tags[stored.block.documents.tags], own.tags.indices)
+        assert bytes(home.beside(block.number, IDS[1])).decode() == "".join(own.ids)
+
+
+def test_words_can_be_taken_out_of_some_documents() -> None:
+    table = table_of(60)
+    whole, rows = read_here(table, [30]), np.array([3, 30, 59])
+    expected = Corpus.read(table, text="body")
+    taken = np.minimum(expected[rows].counts.data, 1)
+    less = whole._built.less(_taken(expected, rows, taken))
+    left = np.array(expected.counts.toarray())
+    left[rows] -= left[rows] > 0
+    np.testing.assert_array_equal(less.document_sizes[0], (left > 0).sum(axis=1))
+
+
+def _taken(corpus: Corpus, rows: Any, taken: Any) -> Any:
+    from tagtopic.corpus.ragged import offsets_of
+    from tagtopic.engines.spark.building import Taken
+
+    return Taken(rows, offsets_of(corpus.document_sizes()[0][rows]), taken)
+
+
+def test_a_fingerprint_does_not_depend_on_how_a_source_is_cut() -> None:
+    table = table_of(60)
+    one, other = read_here(table, []), read_here(table, [7, 50], block_entries=50)
+    assert one.fingerprint() == other.fingerprint()
+    assert read_here(table[:59], []).fingerprint() != one.fingerprint()
+    assert read_here(pa.concat_tables([table[1:], table[:1]]), []).fingerprint() != one.fingerprint()
+
+
+def test_a_bad_row_is_told_where_it_is() -> None:
+    table = pa.table({"body": ["a text", None], "tags": [["x"], ["y"]]})
+    broken = table.set_column(0, "body", pa.array([{"a": 1}, {"a": 2}]))
+    with pytest.raises(ReadError, match="part 1 of the source, row 1: column 'body'"):
+        read_here(broken, [])
+    with pytest.raises(ReadError, match="no documents"):
+        read_here(table[:0], [])
+    with pytest.raises(ValueError, match="bigrams"):
+        read_here(table, [], bigrams=0.5)
+
+
+def test_which_files_a_cluster_reads(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.parquet", "c.csv", "d.jsonl.zst"):
+        (tmp_path / name).touch()
+    readable = {name: is_readable([str(tmp_path / name)]) for name in ("a.jsonl", "b.parquet", "c.csv", "d.jsonl.zst")}
+    assert readable == {"a.jsonl": True, "b.parquet": True, "c.csv": False, "d.jsonl.zst": False}
+    assert not is_readable(["-"])
+    assert not is_readable([str(tmp_path / "a.jsonl"), str(tmp_path / "b.parquet")])
+    assert is_readable("s3a://bucket/posts.parquet")
+    assert paths_of(["s3a://bucket/posts.parquet", tmp_path / "a.jsonl"]) == [
+        "s3a://bucket/posts.parquet",
+        f"file://{tmp_path / 'a.jsonl'}",
+    ]
