@@ -1,0 +1,237 @@
+"""Change the inference code in one place, see whether a test notices, and do so many times.
+
+    python benchmarks/mutants.py [--sample 300] [--seed 0] [--module e_step] [--survivors FILE] [--minutes 25]
+
+The usual tools do not get along with Numba: a kernel was compiled before, or is compiled anew for each mutant. So here
+kernels run as plain Python (NUMBA_DISABLE_JIT), in a process forked for each mutant from one that has imported all
+but tagtopic, with a dozen of hypothesis's examples in place of sixty. Of all mutants a random sample is tried. A mutant
+is killed if a test fails or does not come to its end; those that survive are listed with what was changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import importlib.abc
+import importlib.util
+import os
+import random
+import resource
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "src" / "tagtopic" / "inference"
+TESTS = ROOT / "tests" / "inference"
+SECONDS = 40
+"""Of processor time in which a child must come to its end; a loop that no longer ends is a mutant killed."""
+
+EXAMPLES = 12
+
+OWN = {
+    "accumulate": ("test_index", "test_sums"),
+    "e_step": ("test_e_step",),
+    "latent_prior": ("test_priors",),
+    "leave_out": ("test_leave_out", "test_e_step"),
+    "m_step": ("test_sums",),
+    "paper_weights": ("test_paper_weights", "test_e_step"),
+    "parameters": ("test_parameters",),
+    "reference": ("test_e_step", "test_paper_weights"),
+    "running": ("test_running",),
+    "special": ("test_special",),
+    "tag_evidence": ("test_tag_evidence",),
+    "tag_likelihood": ("test_tag_evidence",),
+    "weight_draws": ("test_weight_draws",),
+    "weight_prior": ("test_priors",),
+}
+"""The tests that are about each module."""
+
+BINARY: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Pow: ast.Mult, ast.MatMult: ast.Add, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr,
+}  # fmt: skip
+COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+NAMES = {"min": "max", "max": "min", "True": "False", "maximum": "minimum", "minimum": "maximum"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with one thing changed."""
+
+    module: str
+    line: int
+    change: str
+    source: str
+
+
+def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """What may stand in a node's place."""
+    new: Any = copy.copy(node)
+    if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in BINARY:
+        new.op = BINARY[type(node.op)]()
+        yield f"{type(node.op).__name__} -> {type(new.op).__name__}", new
+    elif isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
+        new.ops = [COMPARED[type(node.ops[0])](), *node.ops[1:]]
+        yield f"{type(node.ops[0]).__name__} -> {type(new.ops[0]).__name__}", new
+    elif isinstance(node, ast.BoolOp):
+        new.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield f"{type(node.op).__name__} -> {type(new.op).__name__}", new
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        yield f"{type(node.op).__name__} left out", node.operand
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield f"{node.value} -> {not node.value}", ast.copy_location(ast.Constant(not node.value), node)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        yield f"{node.value} -> {node.value + 1}", ast.copy_location(ast.Constant(node.value + 1), node)
+    elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+        name = node.id if isinstance(node, ast.Name) else node.attr
+        if name in NAMES:
+            setattr(new, "id" if isinstance(node, ast.Name) else "attr", NAMES[name])
+            yield f"{name} -> {NAMES[name]}", new
+    elif isinstance(node, ast.Break):
+        yield "break -> continue", ast.copy_location(ast.Continue(), node)
+    elif isinstance(node, ast.Continue):
+        yield "continue -> break", ast.copy_location(ast.Break(), node)
+    elif isinstance(node, ast.If | ast.IfExp):
+        for value in (True, False):
+            other = copy.copy(node)
+            other.test = ast.copy_location(ast.Constant(value), node.test)
+            yield f"if {value}", other
+
+
+def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
+    """Every node that runs, with its parent and where it stands there; annotations, decorators and defaults do not."""
+    for name, value in ast.iter_fields(tree):
+        if name in ("annotation", "returns", "decorator_list", "bases") or isinstance(value, ast.arguments):
+            continue
+        for place, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if not isinstance(node, ast.AST) or isinstance(node, ast.Import | ast.ImportFrom):
+                continue
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                continue  # a docstring
+            yield tree, name, place, node
+            yield from places(node)
+
+
+def mutants_of(path: Path) -> list[Mutant]:
+    """All mutants of a module."""
+    tree = ast.parse(path.read_text("utf-8"))
+    found = []
+    for parent, name, place, node in places(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        for change, new in changes(node):
+            _put(parent, name, place, new)
+            found.append(Mutant(path.stem, getattr(node, "lineno", 0), change, ast.unparse(tree)))
+            _put(parent, name, place, node)
+    return found
+
+
+def _put(parent: ast.AST, name: str, place: int | None, node: ast.AST) -> None:
+    if place is None:
+        setattr(parent, name, node)
+    else:
+        getattr(parent, name)[place] = node
+
+
+class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports one module from other source than its file's."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.name, self.source = f"tagtopic.inference.{mutant.module}", mutant.source
+
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> Any:
+        return importlib.util.spec_from_loader(fullname, self) if fullname == self.name else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self.source, self.name, "exec"), module.__dict__)
+
+
+class FewExamples:
+    """A pytest plugin: fewer examples, none kept, none made smaller."""
+
+    def pytest_collection_modifyitems(self, items: Sequence[Any]) -> None:
+        from hypothesis import Phase, settings
+
+        for item in items:
+            test = getattr(item, "obj", None)
+            given = getattr(test, "_hypothesis_internal_use_settings", None)
+            if given is not None:
+                test._hypothesis_internal_use_settings = settings(
+                    given, max_examples=min(EXAMPLES, given.max_examples), database=None, derandomize=True,
+                    phases=(Phase.explicit, Phase.generate),
+                )  # fmt: skip
+
+
+def run_tests(mutant: Mutant | None, names: Sequence[str]) -> bool:
+    """Whether all tests pass, asked in a forked process; one that takes too long has not passed."""
+    child = os.fork()
+    if child == 0:
+        spent = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
+        resource.setrlimit(resource.RLIMIT_CPU, (spent + SECONDS, spent + SECONDS))
+        if mutant is not None:
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, 1)
+            os.dup2(quiet, 2)
+            sys.meta_path.insert(0, Changed(mutant))
+        import pytest
+
+        os.chdir(ROOT)
+        files = [str(TESTS / f"{name}.py") for name in names]
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-k", "not acceleration"]
+        os._exit(int(pytest.main([*options, *files], plugins=[FewExamples()])))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def preload() -> None:
+    """Import what every child needs, but nothing of tagtopic."""
+    os.environ |= {"NUMBA_DISABLE_JIT": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    sys.path.insert(0, str(ROOT / "src"))
+    for name in ("numba", "scipy.special", "scipy.sparse", "hypothesis.strategies", "pytest", "numpy.random"):
+        importlib.import_module(name)
+    assert not any(name.startswith("tagtopic") for name in sys.modules)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--module", action="append", choices=list(OWN))
+    parser.add_argument("--survivors", type=Path, help="write those that survive here, one a line")
+    parser.add_argument("--minutes", type=float, default=25.0)
+    given = parser.parse_args()
+    everything = [mutant for module in given.module or OWN for mutant in mutants_of(FOLDER / f"{module}.py")]
+    chosen = random.Random(given.seed).sample(everything, min(given.sample, len(everything)))
+    preload()
+    for module in dict.fromkeys(mutant.module for mutant in chosen):
+        assert run_tests(None, OWN[module]), f"{OWN[module]} fail without any change"
+    started, killed, tried, survivors = time.monotonic(), Counter[str](), Counter[str](), []
+    for mutant in chosen:
+        if time.monotonic() - started > 60 * given.minutes:
+            break
+        tried[mutant.module] += 1
+        if run_tests(mutant, OWN[mutant.module]):
+            survivors.append(mutant)
+        else:
+            killed[mutant.module] += 1
+    for module in sorted(tried):
+        print(f"{module}: {killed[module]} of {tried[module]} killed")
+    share = killed.total() / tried.total()
+    print(f"{killed.total()} of {tried.total()} killed ({share:.0%}), tried of {len(everything)} mutants")
+    lines = [f"{mutant.module}.py:{mutant.line}: {mutant.change}" for mutant in survivors]
+    print(*lines, sep="\n")
+    if given.survivors:
+        given.survivors.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

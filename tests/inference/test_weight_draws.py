@@ -1,0 +1,65 @@
+"""Draws of tag weights, where the posterior is known."""
+
+import numpy as np
+import pytest
+
+from tagtopic.inference.arrays import Documents, Float64s, Model, Shares
+from tagtopic.inference.weight_draws import draw_dirichlet, draw_place, draw_weights
+
+EMPTY = Shares(np.empty(0), np.empty(0), np.empty(0))
+PSI = np.array([[0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # words x topics: they share none
+THETA = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+
+
+def drawn(*, latent: bool, n: int = 800, seed: int = 3, counts: tuple[int, ...] = (4, 5, 3, 6)) -> Float64s:
+    """Of two tags that have a topic each, and so each word's tag is known; the third topic is the latent tag's only."""
+    documents = Documents(
+        np.array([0, 1, 5]), np.array([3, 0, 1, 2, 3], np.int32), np.array([9, *counts], np.int32),
+        np.array([0, 1, 3]), np.array([1, 0, 1], np.int32),
+    )  # fmt: skip
+    mu = np.array([1e-9, 1e-9, 2.0])
+    model = Model(PSI, THETA, np.array([1.0, 2.0]), 3.0, mu, latent, EMPTY)
+    draws = np.zeros((n, 3 if latent else 2))
+    draw_weights(documents, 1, model, THETA, seed, 5, draws)
+    return draws
+
+
+def test_weights_of_known_words_are_dirichlet() -> None:
+    for latent, parameters in ((True, [1 + 9, 2 + 3, 3 + 6]), (False, [1 + 9, 2 + 3])):
+        draws, xi = drawn(latent=latent), np.array(parameters, float)
+        np.testing.assert_allclose(draws.sum(axis=1), 1.0)
+        share = xi / xi.sum()
+        error = np.sqrt(share * (1 - share) / (xi.sum() + 1))  # the standard deviation of one draw
+        assert np.all(np.abs(draws.mean(axis=0) - share) < 4 * error / np.sqrt(len(draws)))
+        np.testing.assert_allclose(draws.std(axis=0), error, rtol=0.15)
+
+
+def test_the_seed_decides() -> None:
+    np.testing.assert_array_equal(drawn(latent=True, n=5), drawn(latent=True, n=5))
+    assert not np.array_equal(drawn(latent=True, n=5), drawn(latent=True, n=5, seed=4))
+
+
+def test_words_between_two_tags_go_to_both() -> None:
+    """One topic for all: words say nothing, so the weights are at their prior."""
+    documents = Documents(
+        np.array([0, 1]), np.array([0], np.int32), np.array([6], np.int32), np.array([0, 2]), np.array([0, 1], np.int32)
+    )
+    theta = np.ones((2, 1))
+    model = Model(np.ones((1, 1)), theta, np.array([3.0, 6.0]), 1.0, np.ones(1), False, EMPTY)
+    draws = np.zeros((3000, 2))
+    draw_weights(documents, 0, model, theta, 1, 20, draws)
+    np.testing.assert_allclose(draws.mean(axis=0), [1 / 3, 2 / 3], atol=0.04)
+
+
+def test_places_come_up_by_their_weights() -> None:
+    weights, total = np.array([1.0, 0.0, 3.0, 4.0]), 8.0
+    counts = np.bincount([draw_place(weights, total) for _ in range(4000)], minlength=4) / 4000
+    np.testing.assert_allclose(counts, weights / total, atol=0.04)
+    assert counts[1] == 0
+
+
+def test_dirichlet_draws_have_their_mean_and_spread() -> None:
+    shape, out = np.array([2.0, 6.0]), np.empty(2)
+    draws = np.array([[draw_dirichlet(shape, out), *out][1:] for _ in range(3000)])
+    np.testing.assert_allclose(draws.mean(axis=0), [0.25, 0.75], atol=0.02)
+    assert draws[:, 0].std() == pytest.approx(np.sqrt(0.25 * 0.75 / 9), rel=0.1)
