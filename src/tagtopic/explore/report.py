@@ -23,6 +23,8 @@ import numpy as np
 from tagtopic.engines.workers import Workers
 from tagtopic.explore import views
 from tagtopic.explore.rendering import Renderer, static_file
+from tagtopic.explore.spreadsheet import csv_lines
+from tagtopic.explore.views.audit import PARTS, audit_rows
 from tagtopic.explore.views.search import DocumentList, FoundDocument, TagList
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 CHUNK = 40
 """Pages packed together: more pack better, fewer open sooner."""
+
+CSV_ROWS = 5000
+"""Of each part of the audit that the report can save as CSV, the worst; the service gives all."""
 
 LISTED = 300
 """Names in the list of tags; the search finds the others."""
@@ -106,8 +111,12 @@ def _pages(explorer: Explorer, renderer: Renderer, chosen: dict[str, dict[int, N
             yield f"/documents/{document.number}", renderer.fragment("document", view=document)
         if explorer.can_audit:
             yield "/audit", renderer.fragment("audit", view=views.audit(explorer))
+            for part in PARTS:
+                rows = islice(audit_rows(explorer, part), CSV_ROWS)
+                yield f"/audit/{part}.csv", "".join(csv_lines(rows))
         else:
             yield "/audit", renderer.fragment("problem", code="", sentence="There are no tags to audit")
+    yield "/try", renderer.fragment("try_elsewhere")
     if explorer.other is not None:
         yield "/compare", renderer.fragment("compare", view=views.compare(explorer))
 

@@ -10,7 +10,9 @@ from tests.explore.conftest import HOSTILE
 from tests.integration.browser.test_pages import serious_faults
 
 
-@pytest.mark.parametrize("path", ["", "#/topics/1", "#/tags", "#/tags/2", "#/documents/0", "#/audit", "#/compare"])
+@pytest.mark.parametrize(
+    "path", ["", "#/topics/1", "#/tags", "#/tags/2", "#/documents/0", "#/try", "#/audit", "#/compare"]
+)
 def test_views_of_the_report_are_there_and_accessible(page: Any, report: str, path: str) -> None:
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
@@ -36,6 +38,17 @@ def test_one_walks_through_the_report(page: Any, report: str) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelector('h1').textContent.trim() === 'Jane'")
+
+
+def test_the_report_saves_its_audit(page: Any, report: str) -> None:
+    page.goto(f"{report}#/audit")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="tags on documents").click()
+    assert download.value.suggested_filename == "audit-entries.csv"
+    lines = download.value.path().read_text("utf-8").splitlines()
+    assert lines[0] == "document,tag,belongs,p_value,weight,expected_weight,disagreeing"
+    assert len(lines) > 100
+    assert page.locator("h1").inner_text() == "Audit"
 
 
 def test_what_is_left_out_is_told(page: Any, report: str) -> None:

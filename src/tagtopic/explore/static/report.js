@@ -36,6 +36,23 @@
     if (moved) { scrollTo(0, 0); main.focus(); }
   }
 
+  // a file to save, packed like the pages
+  async function save(link) {
+    const path = link.getAttribute("href").slice(1);
+    const text = (await chunk(pages[path]))[path];
+    const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    const made = Object.assign(document.createElement("a"), { href: address, download: link.download });
+    made.click();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  }
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[download][href^="#/"]');
+    if (!link) return;
+    event.preventDefault();
+    save(link);
+  });
+
   document.addEventListener("DOMContentLoaded", () => {
     pages = JSON.parse(read("pages").textContent);
     addEventListener("hashchange", () => show(true));
