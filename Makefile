@@ -7,7 +7,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types check java browser fuzz api-fuzz kills format clean
+.PHONY: demo test lint types check java browser fuzz api-fuzz kills interrupts mutants coverage format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
@@ -47,6 +47,23 @@ fuzz: $(VENV)/.installed-dev
 kills: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/kills.py
 	$(BIN)/python benchmarks/kills.py --learning online
+
+# Ctrl-C at 20 random moments of a fit; some minutes
+interrupts: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/interrupts.py
+
+# does a test notice if the inference code is changed in one place? up to 25 minutes
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/mutants.py --sample 300 --minutes 25
+
+# what the tests reach, branches included; kernels once more as plain Python, for compiled code cannot be watched
+coverage: $(VENV)/.installed-dev java browser
+	rm -f .coverage .coverage.*
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-append --cov-report= $(KERNEL_TESTS)
+	$(BIN)/coverage report --fail-under=92
+KERNEL_TESTS := tests/inference tests/corpus/test_from_texts.py tests/corpus/test_tokens.py tests/corpus/test_names.py \
+	tests/baselines/test_kernels.py tests/datasets/test_sampling.py
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

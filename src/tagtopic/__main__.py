@@ -1,6 +1,17 @@
-"""`python -m tagtopic` is the command `tagtopic`."""
+"""The command `tagtopic`, also as `python -m tagtopic`."""
 
-from tagtopic.cli.main import run
+import sys
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C ends it without a word, also while it is still being imported."""
+    try:
+        from tagtopic.cli.main import run
+
+        run()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
 
 if __name__ == "__main__":
-    run()
+    main()

@@ -49,7 +49,7 @@ class GrowingArray:
         if self._file is None:
             return np.concatenate(self._parts) if self._parts else np.empty(0, dtype=self._dtype)
         self._finish_file(self._file)
-        array: NDArray[Any] = np.load(self._path, mmap_mode="r").view(np.ndarray)
+        array: NDArray[Any] = np.load(self._path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
         return array
 
     def finish_for_reading(self) -> "NDArray[Any] | ValuesInFile":
@@ -105,6 +105,13 @@ class ValuesInFile:
         first, last, _ = part.indices(self.length)
         offset = self.start + first * self.dtype.itemsize
         return np.fromfile(self.path, dtype=self.dtype, count=max(last - first, 0), offset=offset)
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    """As `np.save`, which does not tell when there was no room on the disk for the last bytes."""
+    with path.open("wb") as file:
+        npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(array))
+        file.write(np.ascontiguousarray(array).data)
 
 
 def row_blocks(offsets: NDArray[np.int64], size: int) -> Iterator[tuple[int, int]]:

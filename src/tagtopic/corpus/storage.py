@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tagtopic._version import __version__
 from tagtopic.corpus import matrices
 from tagtopic.corpus.folders import new_folder
+from tagtopic.corpus.growing import write_array
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rules import TextRules
 
@@ -41,7 +42,7 @@ def save(corpus: "Corpus", path: Path) -> None:
     """Write the corpus as a folder that appears whole or not at all."""
     with new_folder(path, marker=MARKER) as folder:
         for name, array in arrays_of(corpus).items():
-            np.save(folder / f"{name}.npy", array, allow_pickle=False)
+            write_array(folder / f"{name}.npy", array)
         write_names(folder, corpus.words, corpus.tag_names)
         write_marker(folder, corpus)
 

@@ -1,0 +1,87 @@
+"""Press Ctrl-C at random moments of `tagtopic fit`, and look at what is left.
+
+    python benchmarks/interrupts.py [--times 20] [--documents 3000] [--seed 0]
+
+Each time the command must end by itself with the shell's code for Ctrl-C (or 0, if it was done already), without a
+traceback; a model that is there can be loaded, and no half-written file stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from tagtopic.models.base import TagTopicModel
+
+INTERRUPTED = 130
+
+
+def write_documents(path: Path, documents: int) -> None:
+    """Documents of ten subjects, with words of their own."""
+    rng = np.random.default_rng(0)
+    with path.open("w") as file:
+        for i in range(documents):
+            subject = i % 10
+            words = [f"word{subject}{n}" for n in rng.integers(0, 60, 40).tolist()]
+            file.write(json.dumps({"text": " ".join(words), "tags": [f"subject:{subject}", f"year:{i % 7}"]}) + "\n")
+
+
+def command(folder: Path) -> list[str]:
+    options = ["--tags", "tags", "-k", "10", "--tol", "0", "--max-iter", "60", "--checkpoint-every", "1", "--quiet"]
+    return [
+        sys.executable, "-m", "tagtopic", "fit", str(folder / "documents.jsonl"), *options, "-o", str(folder / "model"),
+    ]  # fmt: skip
+
+
+def interrupt(folder: Path, seconds: float) -> str:
+    """Run the command, press Ctrl-C after so long, and say what became of it."""
+    with subprocess.Popen(command(folder), stderr=subprocess.PIPE, text=True) as process:
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    left = {path.name for path in folder.iterdir()} - {"documents.jsonl", "model", "model.checkpoint"}
+    assert not left, f"{left} was left after {seconds:.2f} s"
+    when = f"exit code {process.returncode} after {seconds:.2f} s:\n{said}"
+    assert "Traceback" not in said or "tagtopic" not in said, when  # Python itself has one in its first moments
+    # by the signal itself in Python's own last moments; a shell says 130 for that too
+    assert process.returncode in (0, INTERRUPTED, -signal.SIGINT), when
+    if not (folder / "model").exists():
+        return "ended before there was a model"
+    iterations = TagTopicModel.load(folder / "model").n_iter_
+    (folder / "model").unlink()
+    return "done before" if process.returncode == 0 else f"kept a model after {iterations} iterations"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--documents", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    chance = random.Random(given.seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_documents(folder / "documents.jsonl", given.documents)
+        started = time.perf_counter()
+        subprocess.run(command(folder), check=True)
+        whole = time.perf_counter() - started
+        outcomes = Counter(interrupt(folder, chance.uniform(0.0, whole)) for _ in range(given.times))
+    for outcome, times in sorted(outcomes.items()):
+        print(f"{times} x {outcome}")
+    print(f"{given.times} times Ctrl-C: no traceback, nothing half-written, every model can be loaded")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""What a user may rely on: files that open for ever, no pickle, inference by many threads, no memory lost, and a full
+disk or a folder that may not be written to is one clear error that leaves nothing behind.
+
+The others are kept elsewhere: the same bits for any number of threads (engines/test_local.py), after a resume
+(models/test_checkpoint.py, `make kills`) and for the same seed (models/test_estimators.py); Ctrl-C at any moment
+(benchmarks/test_interrupts.py, `make interrupts`).
+"""
+
+import ast
+import errno
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cli.conftest import Command, tagtopic
+
+from tagtopic import TWDA, Corpus
+from tagtopic.models.base import TagTopicModel
+
+__all__ = ["tagtopic"]  # a fixture
+
+SOURCE = Path(__file__).parents[1] / "src"
+FORMATS = Path(__file__).parent / "formats"
+TEXTS = ["The engine calculates, a storm and lightning!", "a ball and a letter to my sister", ""]
+NOBODY = 65534
+
+
+@pytest.fixture(scope="module")
+def model() -> TagTopicModel:
+    return TagTopicModel.load(FORMATS / "model-1.bin")
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return Corpus.open(FORMATS / "corpus-1")
+
+
+# files
+
+
+def test_files_of_the_first_format_open_for_ever(model: TagTopicModel, corpus: Corpus) -> None:
+    """The files and answers here are never made anew: a later version must still read them, and answer alike."""
+    expected = json.loads((FORMATS / "expected-1.json").read_text("utf-8"))
+    assert isinstance(model, TWDA)
+    assert [[d.id, d.words, list(d.tags)] for d in corpus[:3]] == expected["documents"]
+    assert corpus.fingerprint() == expected["fingerprint"]
+    assert model.n_iter_ == expected["n_iter"]
+    for topic, words in enumerate(expected["top_words"]):
+        assert model.top_words(topic, 4) == [(word, pytest.approx(p, rel=1e-5)) for word, p in words]
+    np.testing.assert_allclose(model.tag_weights(corpus[:3]).toarray(), expected["tag_weights"], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(model.transform(TEXTS[:1]), expected["transform"], rtol=1e-4)
+    predicted = [(tag, pytest.approx(p, rel=1e-4)) for tag, p in expected["predicted"][0]]
+    assert model.predict_tags(TEXTS[1:2], n=3) == [predicted]
+    assert model.perplexity(corpus) == pytest.approx(expected["perplexity"], rel=1e-4)
+
+
+def test_what_is_read_and_written_again_is_the_same(model: TagTopicModel, corpus: Corpus, tmp_path: Path) -> None:
+    model.save(tmp_path / "again")
+    corpus.save(tmp_path / "corpus")
+    again = TagTopicModel.load(tmp_path / "again")
+    np.testing.assert_array_equal(again.components_, model.components_)
+    assert again.get_params() == model.get_params()
+    assert Corpus.open(tmp_path / "corpus").fingerprint() == corpus.fingerprint()
+
+
+def contents(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def test_nothing_is_ever_pickled() -> None:
+    """A pickle in a file runs whatever its writer wanted."""
+    forbidden = {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not forbidden & {name.partition(".")[0] for name in names}, f"{path}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("np.load", "np.save", "np.savez"):
+                refused = [ast.unparse(k.value) for k in node.keywords if k.arg == "allow_pickle"] == ["False"]
+                assert refused, f"{path}:{node.lineno} may pickle"
+
+
+def test_a_file_with_a_pickle_in_it_is_refused(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.save(tmp_path / "corpus")
+    np.save(tmp_path / "corpus" / "counts.data.npy", np.array([{"an": "object"}], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"counts\.data\.npy is truncated or not an array"):
+        Corpus.open(tmp_path / "corpus")
+
+
+# many calls
+
+
+def questions(model: TagTopicModel, corpus: Corpus) -> list[Callable[[], Any]]:
+    return [
+        lambda: model.transform(TEXTS).tobytes(),
+        lambda: model.transform(corpus).tobytes(),
+        lambda: model.tag_weights(corpus).data.tobytes(),
+        lambda: model.predict_tags(TEXTS, n=5),
+        lambda: model.rank_tags(corpus),
+        lambda: str(model.explain(corpus[3])),
+        lambda: model.similar_tags("author:Ada"),
+        lambda: model.perplexity(corpus),
+    ]
+
+
+def test_many_threads_may_ask_at_once_and_get_the_same_bits(model: TagTopicModel, corpus: Corpus) -> None:
+    asked = questions(model, corpus)
+    alone = [ask() for ask in asked]
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(asked)), 12)).tolist()
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(lambda i: (i, asked[i]()), order))
+    assert all(answer == alone[i] for i, answer in together)
+
+
+def resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks into /proc")
+def test_ten_thousand_calls_take_no_more_memory_than_the_first(model: TagTopicModel, corpus: Corpus) -> None:
+    one = corpus[:1]
+    for _ in range(500):
+        model.transform(one)
+    model.predict_tags(TEXTS)
+    before = resident()
+    for _ in range(10_000):
+        model.transform(one)
+    for _ in range(50):
+        model.predict_tags(TEXTS)
+    assert resident() - before < 2**22
+
+
+# disks
+
+
+@contextmanager
+def full_disk(limit: int) -> Iterator[None]:
+    """No file may become larger than this: writing more fails, as it does where there is no room."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("limit", [0, 100, 5000])
+def test_a_full_disk_leaves_the_old_model_and_nothing_else(
+    model: TagTopicModel, corpus: Corpus, tmp_path: Path, limit: int
+) -> None:
+    path = tmp_path / "model"
+    TWDA(2, max_iter=1, random_state=0).fit(corpus).save(path)
+    before = path.read_bytes()
+    with full_disk(limit), pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+        model.save(path)
+    assert path.read_bytes() == before
+    assert contents(tmp_path) == ["model"]
+
+
+@pytest.mark.parametrize("limit", [0, 200, 700])
+def test_a_full_disk_leaves_the_old_corpus_and_nothing_else(corpus: Corpus, tmp_path: Path, limit: int) -> None:
+    corpus[:2].save(tmp_path / "corpus")
+    with full_disk(limit), pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+        corpus.save(tmp_path / "corpus")
+    assert Corpus.open(tmp_path / "corpus").fingerprint() == corpus[:2].fingerprint()
+    assert contents(tmp_path) == ["corpus"]
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(corpus: Corpus, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    settings: dict[str, Any] = {"n_topics": 2, "random_state": 0, "checkpoint": path, "checkpoint_every": 2, "tol": 0}
+    TWDA(max_iter=4, **settings).fit(corpus)
+    before = path.read_bytes()
+    with full_disk(300), pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+        TWDA(max_iter=8, **settings).fit(corpus)
+    assert path.read_bytes() == before
+    assert contents(tmp_path) == ["checkpoint"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_behind_standard_output_is_one_line() -> None:
+    line = [sys.executable, "-m", "tagtopic", "topics", str(FORMATS / "model-1.bin")]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines() == [f"error: {os.strerror(errno.ENOSPC)}"]
+
+
+@contextmanager
+def somebody_else() -> Iterator[None]:
+    """Root may write anywhere, so be nobody for a while."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+def test_a_folder_that_may_not_be_written_to_is_a_clear_error_and_stays_as_it_is(
+    model: TagTopicModel, corpus: Corpus, tmp_path: Path, tagtopic: Command
+) -> None:
+    model.save(tmp_path / "model")
+    tmp_path.chmod(0o555)
+    for save in (model.save, corpus.save):
+        with somebody_else(), pytest.raises(PermissionError):
+            save(tmp_path / "new")
+    with somebody_else():
+        done = tagtopic("fit", FORMATS / "corpus-1", "-k", 2, "-o", tmp_path / "new.tagtopic", "--quiet")
+    assert done.code == 1
+    assert re.fullmatch(rf"error: \S+: {os.strerror(errno.EACCES)}\n", done.err)
+    tmp_path.chmod(0o755)
+    assert contents(tmp_path) == ["model"]
