@@ -79,7 +79,7 @@ def test_a_killed_driver_goes_on_from_its_checkpoint_and_the_model_answers_on_sp
     rows: dict[str, list[dict[str, Any]]] = {name: pq.read_table(path).to_pylist() for name, path in answers.items()}
     np.testing.assert_allclose([row["topics"] for row in rows["transform"]], found.transform(corpus), rtol=1e-6)
     for row, ranked in zip(rows["rank"], found.rank_tags(corpus), strict=True):
-        assert [(pair["tag"], pair["weight"]) for pair in row["tag_weights"]] == pytest.approx(ranked)
+        assert {pair["tag"]: pair["weight"] for pair in row["tag_weights"]} == pytest.approx(dict(ranked))
     for row, predicted in zip(rows["predict"], found.predict_tags(corpus, n=2), strict=True):
         assert [pair["tag"] for pair in row["predicted_tags"]] == [tag for tag, _ in predicted]
 
@@ -88,11 +88,13 @@ def kill_at_checkpoint(process: subprocess.Popen[bytes], model: Path, log: Path)
     """kill -9 the driver as soon as it has written a checkpoint, and the Java that it leaves behind."""
     checkpoint = model.with_name(f"{model.name}.checkpoint")
     limit = time.monotonic() + PATIENCE
-    while not checkpoint.exists():
-        assert process.poll() is None, log.read_text()
-        assert time.monotonic() < limit
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    with suppress(ProcessLookupError):  # it may have ended by itself
-        os.killpg(process.pid, signal.SIGKILL)
+    try:
+        while not checkpoint.exists():
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < limit
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        process.wait()
+        with suppress(ProcessLookupError):  # it may have ended by itself
+            os.killpg(process.pid, signal.SIGKILL)

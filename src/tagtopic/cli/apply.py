@@ -65,7 +65,7 @@ def rank(
     columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
     if engine is options.Where.SPARK:
         to = Destination(master, output, as_json=as_json, quiet=quiet)
-        answer_on_spark(model, files, columns, ["tag_weights", "latent_weight"], to)
+        answer_on_spark(model, files, columns, ["tag_weights", "latent_weight"], to, n_ranked=top)
         return
     fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
     ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))

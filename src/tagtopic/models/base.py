@@ -249,6 +249,11 @@ class TagTopicModel(
         return corpus
 
     def _as_corpus(self, X: Any, tags: Any, *, reset: bool) -> Corpus:
+        if isinstance(X, RemoteCorpus):
+            raise ValueError(
+                "the documents are on a cluster: bring some here, as in corpus[rows], or apply the model there with "
+                "tagtopic.engines.spark.frames.apply_model"
+            )
         if isinstance(X, Corpus):
             if reset:
                 self.n_features_in_ = X.n_words

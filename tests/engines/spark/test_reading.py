@@ -41,6 +41,9 @@ class HereRDD:
             lambda: [[pair for part in self.make() for pair in part if place(pair[0]) == i] for i in range(n)]
         )
 
+    def cleanShuffleDependencies(self) -> None:
+        pass
+
     def cache(self) -> HereRDD:
         made = self.make()
         return HereRDD(lambda: made)

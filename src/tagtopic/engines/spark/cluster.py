@@ -96,15 +96,20 @@ class Cluster:
         self._place_anew_if_grown()
         for _ in range(ATTEMPTS):
             pairs: RDD[tuple[int, Any]] = self.rdd.mapPartitions(Cutting(cut, self.rooms, n_out))
-            added = pairs.partitionBy(n_out, int).mapPartitions(Adding(add, len(self.slots)))
+            shuffled = pairs.partitionBy(n_out, int)
+            added = shuffled.mapPartitions(Adding(add, len(self.slots)))
             results: list[Any] = []
-            for outs in np.array_split(np.arange(n_out), n_jobs):
-                results = self.context.runJob(added, list, outs.tolist())
-                if any(result is None for result in results):
-                    break
-                yield from results
-            else:
-                return
+            try:
+                for outs in np.array_split(np.arange(n_out), n_jobs):
+                    results = self.context.runJob(added, list, outs.tolist())
+                    if any(result is None for result in results):
+                        break
+                    yield from results
+                else:
+                    return
+            finally:
+                # else the files stay until Java, which has no need of memory, collects its garbage
+                shuffled.cleanShuffleDependencies()
             self.run(repair, step)
         raise _unstable()
 

@@ -41,6 +41,7 @@ def apply_model(
     tags: Columns = None,
     tag_separator: str | None = None,
     answers: Iterable[str] = ("topics", "tag_weights", "latent_weight"),
+    n_ranked: int | None = None,
     n_predicted: int = 10,
     kinds: Iterable[str] | None = None,
     method: str = "neighbours",
@@ -58,6 +59,8 @@ def apply_model(
     answers:
         Any of ``"topics"`` (the topic mix), ``"tag_weights"`` (heaviest first), ``"latent_weight"`` (the share of the
         latent tag) and ``"predicted_tags"``.
+    n_ranked:
+        At most so many tags in ``"tag_weights"``; None: all.
     n_predicted, kinds, method:
         How many tags to predict, of which kinds and how; see ``predict_tags``.
     """
@@ -73,7 +76,7 @@ def apply_model(
     predicting = {"n": n_predicted, "kinds": None if kinds is None else tuple(kinds), "method": method}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of pandas, which is not used
-        return frame.mapInArrow(Answering(shared, text, tags, tag_separator, wanted, predicting), schema)
+        return frame.mapInArrow(Answering(shared, text, tags, tag_separator, wanted, n_ranked, predicting), schema)
 
 
 def read_frame(session: SparkSession, source: Any, given: str | None = None) -> DataFrame:
@@ -114,6 +117,7 @@ class Answering:
     tags: Columns
     tag_separator: str | None
     answers: tuple[str, ...]
+    n_ranked: int | None
     predicting: dict[str, Any]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -137,7 +141,7 @@ class Answering:
             found = model.set_params(n_jobs=1)._posteriors(corpus, None)
             answers = {
                 "topics": found.topics.tolist(),
-                "tag_weights": ranked(found.weights, model.tag_names_),
+                "tag_weights": ranked(found.weights, model.tag_names_, self.n_ranked),
                 "latent_weight": found.latent.tolist(),
             }
             if "predicted_tags" in self.answers:
@@ -161,10 +165,10 @@ def arrow_types() -> dict[str, pa.DataType]:
     }
 
 
-def ranked(weights: Any, names: Sequence[str]) -> list[list[dict[str, Any]]]:
-    """Each row's tags with their weights, heaviest first."""
+def ranked(weights: Any, names: Sequence[str], n: int | None = None) -> list[list[dict[str, Any]]]:
+    """Each row's tags with their weights, heaviest first; at most n of them."""
     rows = []
     for start, end in zip(weights.indptr[:-1], weights.indptr[1:], strict=True):
-        order = start + np.argsort(-weights.data[start:end], kind="stable")
+        order = start + np.argsort(-weights.data[start:end], kind="stable")[:n]
         rows.append([{"tag": names[weights.indices[p]], "weight": float(weights.data[p])} for p in order])
     return rows

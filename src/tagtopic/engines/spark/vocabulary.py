@@ -26,7 +26,7 @@ from tagtopic.engines.spark.source import Source
 from tagtopic.inference.arrays import Float64s, Int64s
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import RDD, SparkContext
 
 BUCKETS = 64
 """At most so many buckets; as many as cores if those are fewer."""
@@ -164,6 +164,16 @@ def gather(
     n_buckets = min(BUCKETS, max(1, context.defaultParallelism))
     pairs = source.batches.mapPartitionsWithIndex(Gather(source.kind, request, rules, tag_rules, n_buckets))
     shuffled = pairs.partitionBy(n_buckets + 1, int)
+    try:
+        return _gathered(context, shuffled, n_buckets, request, rules, tag_rules)
+    finally:
+        shuffled.cleanShuffleDependencies()
+
+
+def _gathered(
+    context: SparkContext, shuffled: RDD[tuple[int, Any]], n_buckets: int, request: Request, rules: TextRules,
+    tag_rules: TagRules,
+) -> Vocabulary:  # fmt: skip
     # the totals stand in a partition of their own; what the others need is on disk when these are known
     totals: list[Totals] = sorted(context.runJob(shuffled, second, [n_buckets]))
     tell([part.heard for part in totals], skip=request.skip_bad_rows)
