@@ -1,5 +1,6 @@
 # make demo   trains on an embedded corpus, prints what it found
 # make test   lints, type-checks, runs every test
+# make docs   builds the site into build/site
 # Both make their own .venv and install what they need there; make test also installs a Java and a
 # Chromium where there are none.
 PYTHON ?= python3
@@ -7,7 +8,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types check java browser fuzz api-fuzz kills interrupts mutants coverage format clean
+.PHONY: demo test docs lint types check java browser fuzz api-fuzz kills interrupts mutants coverage lowest install-check format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
@@ -23,6 +24,11 @@ types: $(VENV)/.installed-dev
 
 check: $(VENV)/.installed-dev java browser
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# the site; a warning (a broken link, a name that is not there) is an error
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env docs build/site
+	@echo "open build/site/index.html"
 
 # Spark needs Java; where it is missing and cannot be had, the tests that need it are skipped and say so
 java:
@@ -65,6 +71,21 @@ coverage: $(VENV)/.installed-dev java browser
 KERNEL_TESTS := tests/inference tests/corpus/test_from_texts.py tests/corpus/test_tokens.py tests/corpus/test_names.py \
 	tests/baselines/test_kernels.py tests/datasets/test_sampling.py
 
+# the quick tests with the lowest versions that pyproject.toml allows; some minutes
+QUICK := tests/test_import.py tests/test_optional.py tests/corpus tests/datasets tests/evaluation tests/inference \
+	tests/models tests/cli tests/explore/test_service.py tests/explore/test_report.py
+lowest:
+	mkdir -p build
+	$(PYTHON) tools/lowest.py explore spark experiments test:pandas,polars > build/lowest.txt
+	$(PYTHON) -m venv --clear build/lowest
+	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c build/lowest.txt \
+		'.[explore,spark,experiments]' pandas polars pytest hypothesis httpx2
+	build/lowest/bin/python -m pytest -q -p no:cacheprovider $(QUICK)
+
+# wheel and sdist, installed in bare environments with each extra alone and all together; some minutes
+install-check: $(VENV)/.installed-dev
+	$(BIN)/python tools/install_check.py
+
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -77,8 +98,12 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[test,lint,spark,experiments,explore]'
-	touch $@ $(VENV)/.installed
+	$(PIP) -e '.[test,lint,spark,experiments,explore,docs]'
+	touch $@ $(VENV)/.installed $(VENV)/.installed-docs
+
+$(VENV)/.installed-docs: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -e '.[docs]'
+	touch $@
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -1,46 +1,20 @@
 """What the README says can be done is done here."""
 
 import re
-import shlex
-import sys
-import warnings
 from pathlib import Path
 
 import pytest
+from tests.pages import ROOT, blocks, run_page
 
-from tagtopic.cli.main import run
-
-ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
-
-
-def run_command(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", shlex.split(line))
-    assert sys.argv[0] == "tagtopic"
-    with pytest.raises(SystemExit) as end:
-        run()
-    return int(end.value.code or 0)
+PAGE = ROOT / "README.md"
+README = PAGE.read_text("utf-8")
 
 
 def test_every_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # which the command line replaces
-    names: dict[str, object] = {}
-    for block in blocks("python"):
-        exec(compile(block, "README.md", "exec"), names)
-    assert names["model"]
-    lines = [line for block in blocks("sh") for line in block.splitlines()]
-    assert len(lines) > 5
-    for line in lines:
-        assert run_command(line, monkeypatch) == 0, f"{line}\n{capsys.readouterr().err}"
-        out, err = capsys.readouterr()
-        assert out or "wrote" in err, line
+    assert run_page(PAGE, tmp_path, monkeypatch, capsys)["model"]
+    assert sum(len(block.code.splitlines()) for block in blocks(PAGE) if block.language == "sh") > 5
 
 
 def test_the_two_commands_are_targets_of_the_makefile() -> None:

@@ -29,7 +29,14 @@ LAST_WORDS = 2000
 
 
 class ForeignLibraryError(RuntimeError):
-    """A library that ran in a process of its own crashed, failed or took too long; this process goes on."""
+    """A library that ran in a process of its own crashed, failed or took too long; this process goes on.
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import BaselineError
+    >>> issubclass(BaselineError, RuntimeError)
+    True
+    """
 
 
 def run_isolated(

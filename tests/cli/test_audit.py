@@ -47,3 +47,13 @@ def test_tags_kinds_and_duplicates(tagtopic: Command, model: Path, documents: Pa
     assert tagtopic("audit", model, documents, *READ, "--about", "duplicates", "--json").json == []
     assert tagtopic("audit", model, documents, *READ, "--about", "duplicates").code == 0
     assert tagtopic("audit", model, documents, *READ, "--about", "tags", "-o", tmp_path / "t.tsv").code == 0
+
+
+def test_a_saved_corpus_says_the_same_as_its_files(
+    tagtopic: Command, model: Path, documents: Path, tmp_path: Path
+) -> None:
+    Corpus.read(documents, text="body", tags=["author", "year"], to=tmp_path / "corpus")
+    from_files, from_folder = (
+        tagtopic("audit", model, source, *READ, "--json").out for source in (documents, tmp_path / "corpus")
+    )
+    assert from_folder == from_files

@@ -1,6 +1,5 @@
 """Searching the number of topics: what is planted is recommended, and what is finished is not done again."""
 
-import doctest
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +144,3 @@ def test_groups_stay_together(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bar_is_drawn_if_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     search_topics(CORPUS, [1], model=QUICK, coherence=False, progress=True)
     assert capsys.readouterr().err
-
-
-def test_the_example_runs() -> None:
-    assert doctest.testmod(module).failed == 0

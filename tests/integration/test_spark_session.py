@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.pages import ROOT, run_page
 
 from tagtopic import Corpus
 from tagtopic.engines import SparkEngine
@@ -64,3 +67,16 @@ def test_nothing_piles_up_on_disk(cluster: SparkCluster, context: Any, fit: Any,
     while broadcasts() > before and time.monotonic() < limit:
         time.sleep(0.05)
     assert broadcasts() <= before
+
+
+def test_the_guide_to_spark_runs(
+    cluster: SparkCluster,
+    context: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """On the cluster and context of the tests, in place of its own: two contexts cannot be open at a time."""
+    monkeypatch.setattr("tagtopic.testing.SparkCluster", lambda workers: nullcontext(cluster))
+    monkeypatch.setattr("tagtopic.engines.spark.engine.SparkEngine", lambda master: SparkEngine(context))
+    run_page(ROOT / "docs" / "how-to" / "spark.md", tmp_path, monkeypatch, capsys)

@@ -44,6 +44,15 @@ class AuthorTopic(ForeignBaseline):
         Seconds that gensim may take.
     random_state:
         Seed.
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import AuthorTopic
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(60, n_topics=3, n_tags=8, n_words=60, random_state=0).corpus
+    >>> model = AuthorTopic(3, sweeps=20, random_state=0).fit(corpus)
+    >>> model.transform(corpus).shape
+    (60, 3)
     """
 
     _library = "gensim"

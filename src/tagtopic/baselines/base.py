@@ -39,6 +39,15 @@ class Baseline(BaseEstimator, ABC):
     """A model to compare with. ``fit`` it on a Corpus; constructor arguments stay as they are, as in scikit-learn.
 
     Learnt by all: ``words_``, ``word_counts_`` (in training), ``tag_names_``, ``tag_counts_`` (documents with the tag).
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import TfidfCentroid
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(60, n_topics=3, n_tags=8, n_words=60, random_state=0).corpus
+    >>> model = TfidfCentroid().fit(corpus)
+    >>> model.tag_scores(corpus).shape, len(model.tag_names_)
+    ((60, 8), 8)
     """
 
     words_: tuple[str, ...]
@@ -104,6 +113,15 @@ class TopicBaseline(Baseline):
 
     Learnt besides: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1; a word or a
     tag that did not occur in training has zeros.
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import CorrLDA
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(60, n_topics=3, n_tags=8, n_words=60, random_state=0).corpus
+    >>> model = CorrLDA(3, max_iter=3, random_state=0).fit(corpus)
+    >>> model.components_.shape, model.tag_topics_.shape
+    ((3, 60), (8, 3))
     """
 
     components_: Floats

@@ -13,7 +13,17 @@ from tagtopic.inference.arrays import Float64s
 
 
 class TfidfCentroid(Baseline):
-    """A tag's score is the cosine of the document's tf-idf, (1 + log count) idf, with that of the tag's documents."""
+    """A tag's score is the cosine of the document's tf-idf, (1 + log count) idf, with that of the tag's documents.
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import TfidfCentroid
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(60, n_topics=3, n_tags=8, n_words=60, random_state=0).corpus
+    >>> model = TfidfCentroid().fit(corpus)
+    >>> model.tag_scores(corpus).shape
+    (60, 8)
+    """
 
     def _learn(self, corpus: Corpus) -> None:
         with_word = np.bincount(corpus.counts.indices, minlength=corpus.n_words)

@@ -142,6 +142,15 @@ class CorrLDA(TopicBaseline):
 
     Learnt besides: ``tag_components_`` (topics, tags), ``topic_prior_``, ``bound_`` (one number an iteration), which
     never falls, ``n_iter_``, ``converged_``.
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import CorrLDA
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(60, n_topics=3, n_tags=8, n_words=60, random_state=0).corpus
+    >>> model = CorrLDA(3, max_iter=3, random_state=0).fit(corpus)
+    >>> model.transform(corpus).shape
+    (60, 3)
     """
 
     def __init__(

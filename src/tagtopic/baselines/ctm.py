@@ -113,6 +113,15 @@ class CTM(UntaggedTopics):
 
     Learnt besides: ``topic_mean_``, ``topic_covariance_``, ``bound_`` (one number an iteration), which never falls,
     ``n_iter_``, ``converged_``.
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import CTM
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(60, n_topics=3, n_tags=8, n_words=60, random_state=0).corpus
+    >>> model = CTM(3, max_iter=3, random_state=0).fit(corpus)
+    >>> model.transform(corpus).shape
+    (60, 3)
     """
 
     topic_mean_: Float64s

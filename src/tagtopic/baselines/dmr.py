@@ -45,6 +45,15 @@ class DMR(TopicBaseline):
         Threads when new documents are inferred; sampling takes one.
     random_state:
         Seed.
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import DMR
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(60, n_topics=3, n_tags=8, n_words=60, random_state=0).corpus
+    >>> model = DMR(3, sweeps=20, random_state=0).fit(corpus)
+    >>> model.transform(corpus).shape
+    (60, 3)
     """
 
     intercept_: Float64s

@@ -64,6 +64,15 @@ class LabeledLDA(_TagsOwnTopics):
     """Labeled LDA (Ramage et al. 2009) by tomotopy: one topic a tag, and no others.
 
     A document without tags may use every topic. The parameters are those of LDA, less the number of topics.
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import LabeledLDA
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(60, n_topics=3, n_tags=8, n_words=60, random_state=0).corpus
+    >>> model = LabeledLDA(sweeps=20, random_state=0).fit(corpus)
+    >>> model.transform(corpus).shape
+    (60, 8)
     """
 
     _library = "tomotopy"
@@ -96,6 +105,15 @@ class PLDA(_TagsOwnTopics):
 
     Each tag has ``topics_per_tag`` topics, and ``latent_topics`` more are open to every document. The other parameters
     are those of LDA.
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import PLDA
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(60, n_topics=3, n_tags=8, n_words=60, random_state=0).corpus
+    >>> model = PLDA(1, sweeps=20, random_state=0).fit(corpus)
+    >>> model.transform(corpus).shape
+    (60, 9)
     """
 
     _library = "tomotopy"

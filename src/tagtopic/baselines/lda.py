@@ -36,6 +36,15 @@ class LDA(UntaggedTopics, ForeignBaseline):
         Seconds that the fit may take; None is no limit.
     random_state:
         Seed.
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import LDA
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(60, n_topics=3, n_tags=8, n_words=60, random_state=0).corpus
+    >>> model = LDA(3, sweeps=20, random_state=0).fit(corpus)
+    >>> model.transform(corpus).shape
+    (60, 3)
     """
 
     _library = "tomotopy"

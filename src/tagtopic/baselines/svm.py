@@ -36,6 +36,15 @@ class TfidfSVM(Baseline):
         Processes that train machines side by side; as in scikit-learn.
 
     Learnt: ``tag_names_`` (here: the labels), ``words_``.
+
+    Examples
+    --------
+    >>> from tagtopic.baselines import TfidfSVM
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> corpus = make_tagged_corpus(60, n_topics=3, n_tags=8, n_words=60, random_state=0).corpus
+    >>> model = TfidfSVM("linear").fit(corpus)
+    >>> model.tag_scores(corpus).shape
+    (60, 8)
     """
 
     def __init__(

@@ -124,17 +124,13 @@ def open_explorer(
     quiet: bool,
 ) -> Explorer:
     """The model and documents that were asked for."""
-    from tagtopic.corpus import Corpus
-    from tagtopic.corpus.storage import MARKER
     from tagtopic.explore import Explorer
 
     fitted = load_model(model, jobs)
     other = None if compare is None else load_model(compare, jobs)
     texts: list[str] = []
     documents = None
-    if corpus is not None and (Path(corpus) / MARKER).is_file():
-        documents = Corpus.open(corpus)
-    elif corpus is not None:
+    if corpus is not None:
         documents = read_corpus([corpus], columns, model=fitted, jobs=jobs, quiet=quiet, texts_into=texts)
     return Explorer(
         fitted,

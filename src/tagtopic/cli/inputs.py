@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagtopic.cli.options import FileFormat, several
@@ -86,9 +87,15 @@ def read_corpus(
     quiet: bool = False,
     **rules: Any,
 ) -> Corpus:
-    """Read files, or standard input for `-`, with the rules given or with those that a model was trained with."""
-    from tagtopic.corpus import Corpus
+    """Read files, or standard input for `-`, with the rules given or with those that a model was trained with.
 
+    A saved corpus is opened as it is: models take the words that they know from it.
+    """
+    from tagtopic.corpus import Corpus
+    from tagtopic.corpus.storage import MARKER
+
+    if len(files) == 1 and (Path(files[0]) / MARKER).is_file():
+        return Corpus.open(files[0])
     if "-" in files and sys.stdin.isatty():
         remark("type a text a line; Ctrl-D ends", quiet=quiet)
     settings = dict(rules)

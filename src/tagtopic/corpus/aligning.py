@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Alignment:
-    """A corpus in another vocabulary's columns, and what had no column there."""
+    """A corpus in another vocabulary's columns, and what had no column there.
+
+    Examples
+    --------
+    >>> from tagtopic import Corpus
+    >>> corpus = Corpus.from_counts([[2, 1]], [["old", "new"]], words=["engine", "note"])
+    >>> alignment = corpus.align(["engine"], ["old"])
+    >>> alignment.unknown_tokens, alignment.unknown_tags
+    (1, ('new',))
+    """
 
     corpus: "Corpus"
     unknown_tokens: int

@@ -26,9 +26,18 @@ class Corpus:
     Documents without words or without tags are kept. Ids are labels, not keys: they may repeat, as
     they must when documents are drawn with replacement; `describe` counts the repeats.
 
+    Examples
+    --------
+    >>> from tagtopic import Corpus
     >>> corpus = Corpus.from_counts([[2, 0], [1, 1]], [["author:Ada"], []], words=["engine", "note"])
     >>> corpus[0]
     Document(id='0', words={'engine': 2}, tags=('author:Ada',))
+    >>> corpus.n_documents, corpus.n_words, corpus.n_tags, corpus.n_tokens
+    (2, 2, 1, 4)
+    >>> corpus.words, corpus.tag_names, corpus.tag_kinds, list(corpus.ids)
+    (('engine', 'note'), ('author:Ada',), ('author',), ['0', '1'])
+    >>> corpus.counts.toarray().tolist(), corpus.tags.toarray().tolist(), corpus.rules
+    ([[2, 0], [1, 1]], [[1], [0]], None)
     """
 
     def __init__(
@@ -75,6 +84,11 @@ class Corpus:
             (or `tag_0`… for a matrix), and to "0", "1", ….
         fractional:
             Take counts that are not whole (weighted words) as they are.
+
+        Examples
+        --------
+        >>> Corpus.from_counts([[2, 0, 1], [0, 3, 1]], [["blue"], ["red", "blue"]], words=["sea", "fire", "sky"])
+        Corpus(2 documents, 3 words, 2 tags)
         """
         matrix = matrices.counts_matrix(counts, fractional=fractional)
         word_names = checks.column_names(words, "words", "word", matrix.shape[1])
@@ -116,8 +130,9 @@ class Corpus:
         options:
             Single rules by name, such as `min_df=3` or `stop_words="de"`; see `TextRules` and `TagRules`.
 
-        >>> corpus = Corpus.from_texts(["The engine weaves", "Notes on the engine"], stop_words="en")
-        >>> corpus.words
+        Examples
+        --------
+        >>> Corpus.from_texts(["The engine weaves", "Notes on the engine"], stop_words="en").words
         ('engine', 'notes', 'weaves')
         """
         from tagtopic.corpus import building, known, rows  # they are above this module
@@ -194,6 +209,12 @@ class Corpus:
             Whether a bar is shown; None: if standard error is a terminal.
         texts_into:
             A list that the texts are added to, in the order of the documents: a corpus keeps only counts.
+
+        Examples
+        --------
+        >>> films = [{"plot": "A murder", "director": "Coen"}, {"plot": "A ship in space", "director": "Scott"}]
+        >>> Corpus.read(films, text="plot", tags="director").tag_names
+        ('director:Coen', 'director:Scott')
         """
         from tagtopic.corpus.reading.read import read_source  # it is above this module
 
@@ -274,19 +295,43 @@ class Corpus:
         return int(self.lengths().sum())
 
     def lengths(self) -> NDArray[Any]:
-        """How many words each document has, repeats counted."""
+        """How many words each document has, repeats counted.
+
+        Examples
+        --------
+        >>> corpus.lengths().tolist()
+        [2, 2]
+        """
         return mapped.row_sums(self._counts)
 
     def word_counts(self) -> NDArray[np.float64]:
-        """How often each word occurs."""
+        """How often each word occurs.
+
+        Examples
+        --------
+        >>> corpus.word_counts().tolist()
+        [3.0, 1.0]
+        """
         return mapped.column_sums(self._counts)
 
     def tag_sizes(self) -> NDArray[np.int64]:
-        """How many documents have each tag."""
+        """How many documents have each tag.
+
+        Examples
+        --------
+        >>> corpus.tag_sizes().tolist()
+        [1]
+        """
         return mapped.column_sizes(self._tags)
 
     def document_sizes(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """How many different words, and how many tags, each document has."""
+        """How many different words, and how many tags, each document has.
+
+        Examples
+        --------
+        >>> [sizes.tolist() for sizes in corpus.document_sizes()]
+        [[1, 2], [1, 0]]
+        """
         return np.diff(self._counts.indptr), np.diff(self._tags.indptr)
 
     def __len__(self) -> int:
@@ -360,6 +405,12 @@ class Corpus:
         `test_size` is a share between 0 and 1 or a number of documents. With `groups`, one label a
         document, documents of one group stay together and the test part comes as near to its size as
         whole groups allow.
+
+        Examples
+        --------
+        >>> train, test = Corpus.from_counts([[1]] * 10).split(0.2)
+        >>> len(train), len(test)
+        (8, 2)
         """
         in_test = splitting.test_mask(len(self), test_size, random_state, groups)
         return self[~in_test], self[in_test]
@@ -369,19 +420,44 @@ class Corpus:
 
         Words and tags that it does not have are dropped; the result counts the first and names the
         second (those that documents here carry).
+
+        Examples
+        --------
+        >>> alignment = corpus.align(["note", "weave"], ["author:Mary"])
+        >>> alignment.corpus.counts.toarray().tolist(), alignment.unknown_tags
+        ([[0, 0], [1, 0]], ('author:Ada',))
         """
         return aligning.align(self, words, tag_names)
 
     def select_tags(self, rules: TagRules) -> "Corpus":
-        """The same documents with only the tags that the rules keep."""
+        """The same documents with only the tags that the rules keep.
+
+        Examples
+        --------
+        >>> from tagtopic.corpus import TagRules
+        >>> corpus.select_tags(TagRules(drop_kinds=["author"])).n_tags
+        0
+        """
         return aligning.select_tags(self, rules)
 
     def describe(self, n: int = 10) -> description.Description:
-        """Figures a person wants first, with the n most used tags and words; `print` it."""
+        """Figures a person wants first, with the n most used tags and words; `print` it.
+
+        Examples
+        --------
+        >>> corpus.describe().n_untagged
+        1
+        """
         return description.describe(self, n)
 
     def fingerprint(self) -> str:
-        """A hexadecimal digest of everything in the corpus: the same content gives the same digest anywhere."""
+        """A hexadecimal digest of everything in the corpus: the same content gives the same digest anywhere.
+
+        Examples
+        --------
+        >>> corpus.fingerprint() == corpus[:].fingerprint()
+        True
+        """
         return self._fingerprint
 
     @cached_property
@@ -389,12 +465,28 @@ class Corpus:
         return fingerprint.of(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the corpus as a folder, whole or not at all; an older corpus there is replaced."""
+        """Write the corpus as a folder, whole or not at all; an older corpus there is replaced.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     corpus.save(f"{folder}/corpus")
+        ...     len(Corpus.open(f"{folder}/corpus"))
+        2
+        """
         storage.save(self, Path(path))
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> "Corpus":
-        """A saved corpus, memory-mapped: only the names are read, so a corpus may be larger than memory."""
+        """A saved corpus, memory-mapped: only the names are read, so a corpus may be larger than memory.
+
+        Examples
+        --------
+        >>> Corpus.open("nowhere")
+        Traceback (most recent call last):
+        FileNotFoundError: ...
+        """
         return cls(**storage.open_parts(Path(path)))
 
 

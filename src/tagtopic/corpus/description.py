@@ -39,6 +39,13 @@ class Description:
 
     `kinds` counts the tags of each kind ("" for tags that have none); `most_used_tags` and
     `most_used_words` pair a name with the documents that have it and its occurrences.
+
+    Examples
+    --------
+    >>> from tagtopic import Corpus
+    >>> found = Corpus.from_counts([[2, 1], [0, 1]], [["author:Ada"], None]).describe()
+    >>> found.n_tokens, found.n_untagged, found.kinds
+    (4, 1, {'author': 1})
     """
 
     n_documents: int

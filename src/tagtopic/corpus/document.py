@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Document:
-    """One document as a person reads it: its id, how often each word occurs, and its tags."""
+    """One document as a person reads it: its id, how often each word occurs, and its tags.
+
+    Examples
+    --------
+    >>> from tagtopic import Corpus
+    >>> print(Corpus.from_counts([[2, 1]], [["Ada"]], words=["engine", "note"], ids=["letter"])[0])
+    letter
+      tags: Ada
+      words: engine x2, note
+    """
 
     id: str
     words: dict[str, int]

@@ -19,6 +19,13 @@ class Names(Sequence[str]):
 
     A million document ids as Python strings take about 60 MB and a slow start; packed they take
     their bytes plus 8 each, and slices of them are views.
+
+    Examples
+    --------
+    >>> from tagtopic import Corpus
+    >>> ids = Corpus.from_counts([[1], [2]], ids=["first", "second"]).ids
+    >>> ids[1], len(ids)
+    ('second', 2)
     """
 
     __slots__ = ("_bytes", "_offsets")

@@ -41,6 +41,12 @@ class TextRules:
         pointwise mutual information, between -1 and 1, is at least this (0.5 is a good start). None: never.
     bigram_min_count:
         Pairs seen fewer times are never joined.
+
+    Examples
+    --------
+    >>> from tagtopic.corpus import TextRules
+    >>> TextRules().tokens("Don't panic in 1999")
+    ['don', 'panic', 'in']
     """
 
     lowercase: bool = True
@@ -142,6 +148,12 @@ class TagRules:
         Kinds to keep (None: all) and to drop; "" is the kind of tags without a colon.
     stop_tags:
         Tags to drop, written whole or as the value after the kind.
+
+    Examples
+    --------
+    >>> from tagtopic.corpus import TagRules
+    >>> TagRules(drop_kinds=["year"]).keeps("year:1999")
+    False
     """
 
     min_documents: int = 1

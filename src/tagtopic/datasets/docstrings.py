@@ -44,6 +44,13 @@ class Docstring:
         Names of the parameters (of a class: of its `__init__`).
     raises:
         Names of the exceptions raised in its body or listed in its documentation.
+
+    Examples
+    --------
+    >>> from tagtopic.datasets import package_docstrings
+    >>> dumps = next(found for found in package_docstrings("json") if found.name == "json.dumps")
+    >>> dumps.kind, dumps.parameters[0]
+    ('function', 'obj')
     """
 
     name: str
@@ -59,6 +66,13 @@ def package_docstrings(package: str) -> Iterator[Docstring]:
     """Yield the docstrings of an installed package (or `python`), in the order of its sorted files.
 
     A package that is not installed yields nothing; a file that cannot be read or parsed is passed over.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tagtopic.datasets import package_docstrings
+    >>> list(pd.DataFrame(package_docstrings("json")).columns)
+    ['name', 'package', 'module', 'kind', 'text', 'parameters', 'raises']
     """
     for path, parts in _source_files(package):
         tree = _parse(path)

@@ -47,6 +47,13 @@ class PlantedCorpus:
         True topic mix of each document (documents, topics); rows sum to 1.
     noise:
         For each entry of `corpus.tags.data`, whether it is a noise tag.
+
+    Examples
+    --------
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> planted = make_tagged_corpus(100, 3, 8, 50, noise_tags=1)
+    >>> planted.tag_weights.shape, planted.noise.sum()
+    ((100, 8), np.int64(100))
     """
 
     corpus: Corpus

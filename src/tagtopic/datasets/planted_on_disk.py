@@ -20,6 +20,16 @@ def write_tagged_corpus(path: str | PathLike[str], recipe: Recipe) -> Truth:
     """Write the corpus that `make_tagged_corpus` would draw to a folder for `Corpus.open`, in bounded memory.
 
     Returns the topics and the tags' topic mixes; what is true of single documents is not kept.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tagtopic import Corpus
+    >>> from tagtopic.datasets import Recipe, write_tagged_corpus
+    >>> with TemporaryDirectory() as folder:
+    ...     truth = write_tagged_corpus(f"{folder}/drawn", Recipe(n_documents=100, n_topics=3))
+    ...     len(Corpus.open(f"{folder}/drawn")), truth.topic_words.shape
+    (100, (3, 1000))
     """
     truth = draw_truth(recipe)
     with new_folder(Path(path), marker=storage.MARKER) as folder:

@@ -46,6 +46,13 @@ def load_python_docs(
         Tags on fewer documents are left out.
     texts_into:
         A list that the texts are added to, in the order of the documents.
+
+    Examples
+    --------
+    >>> from tagtopic.datasets import load_python_docs
+    >>> corpus = load_python_docs(["json"], min_word_documents=1, min_tag_documents=1)
+    >>> "parameter:indent" in corpus.tag_names
+    True
     """
     chosen = PACKAGES if packages is None else tuple(packages)
     documents: dict[str, tuple[str, list[str]]] = {}

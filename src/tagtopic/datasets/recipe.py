@@ -13,7 +13,14 @@ Range = int | tuple[int, int]
 
 @dataclass(frozen=True)
 class Recipe:
-    """Sizes and priors of a planted corpus; `make_tagged_corpus` tells what each one means."""
+    """Sizes and priors of a planted corpus; `make_tagged_corpus` tells what each one means.
+
+    Examples
+    --------
+    >>> from tagtopic.datasets import Recipe
+    >>> Recipe(n_documents=100, noise_tags=1).n_topics
+    10
+    """
 
     n_documents: int = 2000
     n_topics: int = 10

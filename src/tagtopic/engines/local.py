@@ -41,6 +41,13 @@ class LocalEngine:
     A memory-mapped corpus is streamed: beyond ``kept_entries`` word entries nothing of a block is kept in memory but
     where its documents' inference stands, and that goes to files in ``scratch`` (None: the system's temporary folder)
     where it is large.
+
+    Examples
+    --------
+    >>> from tagtopic import LDA
+    >>> from tagtopic.engines import LocalEngine
+    >>> LDA(2, random_state=0).fit([[2, 0, 1], [0, 3, 1]], engine=LocalEngine(n_jobs=1)).components_.shape
+    (2, 3)
     """
 
     def __init__(

@@ -54,6 +54,15 @@ def coherence(
 
     Needs gensim (``pip install 'tagtopic[baselines]'``). More than 20,000 documents are sampled. A ``timeout`` in
     seconds ends a gensim that hangs, with a ``ForeignLibraryError``.
+
+    Examples
+    --------
+    >>> from tagtopic import TWDA, Corpus
+    >>> corpus = Corpus.from_texts(["a ship in space", "police hunt a killer"] * 5, [["space"], ["crime"]] * 5)
+    >>> model = TWDA(2, random_state=0).fit(corpus)
+    >>> from tagtopic.evaluation.coherence import coherence
+    >>> coherence(model, corpus, n_words=2).topics.shape
+    (2,)
     """
     require("gensim", extra="baselines", purpose="coherence")
     if n_words < 2:

@@ -21,6 +21,15 @@ def with_noise_tags(
     A document with l tags gets ``share`` times l more, drawn evenly from the tags that it does not have (of the columns
     ``known``, if given). A part of a tag is one tag with that probability. With one seed, the tags that a small share
     adds are among those of a larger one, so that a curve over the share does not jump.
+
+    Examples
+    --------
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> from tagtopic.evaluation.noise import with_noise_tags
+    >>> corpus = make_tagged_corpus(50, 3, 20, 60, tags_per_document=2).corpus
+    >>> noisy, is_noise = with_noise_tags(corpus, 0.5)
+    >>> noisy.tags.nnz, int(is_noise.sum())
+    (150, 50)
     """
     if not share >= 0:
         raise ValueError(f"share={share!r}: expected a number from 0")

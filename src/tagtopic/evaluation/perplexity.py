@@ -61,6 +61,16 @@ def perplexity(
 
     Words outside of the model's vocabulary are not scored; under "completion" documents with an empty half are
     skipped. The value does not depend on the order of the documents or on batches.
+
+    Examples
+    --------
+    >>> from tagtopic import TWDA, Corpus
+    >>> corpus = Corpus.from_texts(["a ship in space", "police hunt a killer"] * 5, [["space"], ["crime"]] * 5)
+    >>> model = TWDA(2, random_state=0).fit(corpus)
+    >>> from tagtopic.evaluation.perplexity import perplexity
+    >>> found = perplexity(model, corpus)
+    >>> found.value < corpus.n_words, found.unknown_tokens
+    (True, 0)
     """
     if method not in METHODS:
         raise ValueError(f"method={method!r}: expected one of {', '.join(map(repr, METHODS))}")

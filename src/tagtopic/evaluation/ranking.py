@@ -17,6 +17,13 @@ class TagRanks:
 
     ``documents`` and ``ranks`` have one entry for each right tag of each document: its document, and its rank from 1
     (infinite where it was not ranked, which counts as missed).
+
+    Examples
+    --------
+    >>> from tagtopic.evaluation.ranking import rank_lists
+    >>> ranks = rank_lists([["a", "b"], ["c", "d"]], [["b"], ["c", "e"]])
+    >>> ranks.recall(1), ranks.recall(2), ranks.reciprocal()
+    (0.25, 0.75, 0.75)
     """
 
     documents: Int64s
@@ -58,6 +65,15 @@ def rank_scores(batches: Iterable[tuple[slice, Float64s]], truth: Any) -> TagRan
 
     ``truth`` is a 0/1 CSR matrix of the right tags in the same columns. Equal scores share their mean rank, so that
     what a method does not tell apart is worth no more than chance; minus infinity is not ranked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from tagtopic.evaluation.ranking import rank_scores
+    >>> scores = np.array([[0.1, 0.7, 0.2]])
+    >>> rank_scores([(slice(0, 1), scores)], csr_array([[0, 0, 1]])).ranks.tolist()
+    [2.0]
     """
     documents, ranks = [], []
     for run, scores in batches:
@@ -74,7 +90,14 @@ def rank_scores(batches: Iterable[tuple[slice, Float64s]], truth: Any) -> TagRan
 
 
 def rank_lists(ranked: Sequence[Sequence[Any]], truth: Sequence[Collection[Any]]) -> TagRanks:
-    """Ranks from a list of tags for each document, best first; tags that are not in it are not ranked."""
+    """Ranks from a list of tags for each document, best first; tags that are not in it are not ranked.
+
+    Examples
+    --------
+    >>> from tagtopic.evaluation.ranking import rank_lists
+    >>> rank_lists([["a", "b", "c"]], [["b", "z"]]).ranks.tolist()
+    [2.0, inf]
+    """
     documents, ranks = [], []
     for document, (tags, own) in enumerate(zip(ranked, truth, strict=True)):
         place = {tag: rank for rank, tag in enumerate(tags, 1)}

@@ -27,7 +27,16 @@ class TopicCount:
 
 @dataclass(frozen=True)
 class TopicSearch:
-    """The numbers of topics that were tried, fewest first; ``within`` is part of the rule of ``recommended``."""
+    """The numbers of topics that were tried, fewest first; ``within`` is part of the rule of ``recommended``.
+
+    Examples
+    --------
+    >>> from tagtopic.evaluation.search_result import TopicCount, TopicSearch
+    >>> figures = {"coherence": None, "diversity": 0.9, "exclusivity": 0.8, "iterations": 50, "seconds": 2.0}
+    >>> cells = [TopicCount(n, perplexity, **figures) for n, perplexity in ((20, 640.0), (50, 602.0), (100, 600.0))]
+    >>> TopicSearch(tuple(cells), within=0.01).recommended
+    50
+    """
 
     cells: tuple[TopicCount, ...]
     within: float

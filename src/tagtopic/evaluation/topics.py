@@ -13,6 +13,12 @@ def diversity(components: Any, n_words: int = 25) -> float:
     """The share of different words among the first ``n_words`` of all topics: 1 if no two topics share one.
 
     ``components`` is (topics, words), as in ``model.components_`` (Dieng, Ruiz and Blei 2020).
+
+    Examples
+    --------
+    >>> from tagtopic.evaluation.topics import diversity
+    >>> diversity([[0.9, 0.1, 0.0], [0.9, 0.0, 0.1]], n_words=1)
+    0.5
     """
     first = first_words(components, n_words)
     return float(len(np.unique(first)) / first.size)
@@ -23,6 +29,12 @@ def exclusivity(components: Any, n_words: int = 10) -> float:
 
     The share of topic k in word w is p(w | k) / sum_j p(w | j): 1 if no other topic has the word, 1 / topics if all
     have it alike (the exclusivity of Bischof and Airoldi 2012, without their ranks).
+
+    Examples
+    --------
+    >>> from tagtopic.evaluation.topics import exclusivity
+    >>> exclusivity([[1.0, 0.0], [0.0, 1.0]], n_words=1)
+    1.0
     """
     probabilities = np.asarray(components)
     first = first_words(probabilities, n_words)

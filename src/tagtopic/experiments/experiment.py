@@ -29,6 +29,12 @@ class Plan:
         Numbers of Spark workers in ``scale``; empty is this machine's threads only.
     jobs:
         Threads.
+
+    Examples
+    --------
+    >>> from tagtopic.experiments import Plan
+    >>> Plan(quick=True, topics=(20, 50)).folds is None
+    True
     """
 
     quick: bool = False
@@ -72,6 +78,14 @@ class Experiment:
         Whether documents need labels.
     close:
         Ends what cells have left running for the next.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tagtopic.experiments import Plan, planted, run
+    >>> with TemporaryDirectory() as folder:  # nothing is begun after no minutes
+    ...     run("tags", planted(quick=True), folder, Plan(quick=True), minutes=0).experiment.name
+    'tags'
     """
 
     name: str

@@ -30,6 +30,15 @@ class Outcome:
         How many cells are not measured yet.
     files:
         What was written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tagtopic.experiments import Plan, planted, run
+    >>> with TemporaryDirectory() as folder:  # nothing is begun after no minutes
+    ...     outcome = run("tags", planted(quick=True), folder, Plan(quick=True), minutes=0)
+    >>> outcome.missing > 0, outcome.rows
+    (True, [])
     """
 
     experiment: Experiment
@@ -62,6 +71,16 @@ def run(
 
     Cells that the folder already has are not measured again, so a run that was killed goes on. ``redo`` names models
     whose cells are to be measured anew ("failed": those that ended in an error); after ``minutes`` no cell is begun.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tagtopic.experiments import Plan, planted, run
+    >>> plan = Plan(quick=True, models=("tf-idf centroid",))
+    >>> with TemporaryDirectory() as folder:
+    ...     outcome = run("tags", planted(quick=True), folder, plan, progress=False)
+    >>> outcome.missing
+    0
     """
     require_matplotlib()
     experiment, plan = experiment_of(name), plan or Plan()

@@ -34,6 +34,12 @@ class Choice:
         Tags on fewer documents are left out.
     documents:
         At most so many documents, drawn at random.
+
+    Examples
+    --------
+    >>> from tagtopic.experiments import Choice
+    >>> Choice(kinds=["author"], min_tag_documents=5).documents is None
+    True
     """
 
     labels: str | None = None
@@ -44,7 +50,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Subject:
-    """A corpus and, for the same documents, a corpus whose tags are the labels."""
+    """A corpus and, for the same documents, a corpus whose tags are the labels.
+
+    Examples
+    --------
+    >>> from tagtopic.experiments import planted
+    >>> subject = planted(quick=True)
+    >>> len(subject.corpus) == len(subject.labels)
+    True
+    """
 
     corpus: Corpus
     labels: Corpus | None
@@ -68,7 +82,15 @@ class Subject:
 
 
 def embedded(*, quick: bool = False, packages: Sequence[str] | None = None) -> Subject:
-    """The documentation of the installed Python: packages are labels, and modules, which give them away, no tags."""
+    """The documentation of the installed Python: packages are labels, and modules, which give them away, no tags.
+
+    Examples
+    --------
+    >>> from tagtopic.experiments import embedded
+    >>> subject = embedded(quick=True, packages=["json", "email"])
+    >>> set(subject.labels.tag_kinds)
+    {'package'}
+    """
     from tagtopic.datasets import load_python_docs
 
     kinds = ("kind", "parameter", "raises")
@@ -76,7 +98,14 @@ def embedded(*, quick: bool = False, packages: Sequence[str] | None = None) -> S
 
 
 def planted(*, quick: bool = False) -> Subject:
-    """A corpus drawn from TWDA, labelled with the true topics of each document."""
+    """A corpus drawn from TWDA, labelled with the true topics of each document.
+
+    Examples
+    --------
+    >>> from tagtopic.experiments import planted
+    >>> planted(quick=True).corpus.n_tags
+    40
+    """
     from tagtopic.datasets import make_tagged_corpus
 
     drawn = make_tagged_corpus(400 if quick else 4000, 8, 40, 400, model="twda", random_state=0)
@@ -86,7 +115,17 @@ def planted(*, quick: bool = False) -> Subject:
 
 
 def select(corpus: Corpus, choice: Choice) -> Subject:
-    """The documents and tags that are asked for; documents without words, tags or (where asked for) labels go."""
+    """The documents and tags that are asked for; documents without words, tags or (where asked for) labels go.
+
+    Examples
+    --------
+    >>> from tagtopic import Corpus
+    >>> from tagtopic.experiments import Choice, select
+    >>> corpus = Corpus.from_counts([[1, 2], [2, 1]], [["author:Ada", "genre:note"], ["genre:letter"]])
+    >>> subject = select(corpus, Choice(labels="genre"))
+    >>> len(subject.corpus), subject.corpus.tag_names
+    (1, ('author:Ada',))
+    """
     labels = None
     if choice.labels is not None:
         labels = corpus.select_tags(TagRules(keep_kinds=(choice.labels,)))

@@ -43,6 +43,15 @@ class Explorer:
         What the model is called on its pages.
     other, other_name:
         A second model to compare with.
+
+    Examples
+    --------
+    >>> from tagtopic import TWDA, Corpus
+    >>> corpus = Corpus.from_texts(["a ship in space", "police hunt a killer"] * 5, [["space"], ["crime"]] * 5)
+    >>> model = TWDA(2, random_state=0).fit(corpus)
+    >>> from tagtopic.explore import Explorer
+    >>> Explorer(model, corpus, name="films").can_audit
+    True
     """
 
     def __init__(

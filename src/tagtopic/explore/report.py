@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -42,14 +43,36 @@ LISTED = 300
 
 @dataclass(frozen=True)
 class ReportLimits:
-    """How many tags (the most used) and documents get a page of their own."""
+    """How many tags (the most used) and documents get a page of their own.
+
+    Examples
+    --------
+    >>> from tagtopic.explore import ReportLimits
+    >>> ReportLimits(documents=20)
+    ReportLimits(tags=2000, documents=20)
+    """
 
     tags: int = 2000
     documents: int = 200
 
 
-def write_report(explorer: Explorer, path: Path, limits: ReportLimits | None = None) -> None:
-    """Write the report to a file, whole or not at all."""
+def write_report(explorer: Explorer, path: str | PathLike[str], limits: ReportLimits | None = None) -> None:
+    """Write the report to a file, whole or not at all.
+
+    Examples
+    --------
+    >>> from tagtopic import TWDA, Corpus
+    >>> corpus = Corpus.from_texts(["a ship in space", "police hunt a killer"] * 5, [["space"], ["crime"]] * 5)
+    >>> model = TWDA(2, random_state=0).fit(corpus)
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from tagtopic.explore import Explorer, write_report
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(Explorer(model, corpus, name="films"), f"{folder}/films.html")
+    ...     Path(f"{folder}/films.html").read_text("utf-8").startswith("<!doctype html>")
+    True
+    """
+    path = Path(path)
     html = render_report(explorer, limits or ReportLimits())
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid4().hex}")

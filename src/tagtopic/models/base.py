@@ -87,6 +87,11 @@ class TagTopicModel(
         ``tags`` is a list of lists of names or a 0/1 matrix. ``y`` is ignored, as in scikit-learn's transformers.
         Ctrl-C ends the fit early and the model stays as it then stood. With a ``checkpoint`` of the same corpus and
         settings, the fit goes on from there.
+
+        Examples
+        --------
+        >>> TWDA(2, random_state=0).fit([[2, 0, 1], [0, 3, 1]], tags=[["blue"], ["red", "blue"]])
+        TWDA(n_topics=2, random_state=0)
         """
         corpus = self._training_corpus(X, tags)
         checkpoint = self._checkpoint(corpus)
@@ -108,6 +113,12 @@ class TagTopicModel(
         Tags never seen before are learnt too. So are the new words of a Corpus (whose rules decided that they are
         words); texts and matrices are read in the words that the model has. ``predict_tags`` remembers the documents of
         the first call.
+
+        Examples
+        --------
+        >>> later = TWDA(2, random_state=0).fit(corpus)
+        >>> later.partial_fit(["a planet of the crime"], tags=[["space", "crime"]]).n_documents_
+        21
         """
         from tagtopic.models.arriving import learn_more
 
@@ -123,11 +134,24 @@ class TagTopicModel(
         return self
 
     def transform(self, X: Any, *, tags: Any = None) -> NDArray[np.floating[Any]]:
-        """The topic mix of each document: (documents, topics), rows sum to 1."""
+        """The topic mix of each document: (documents, topics), rows sum to 1.
+
+        Examples
+        --------
+        >>> mix = model.transform(["the police and a killer"])[0]
+        >>> int(mix.argmax()) == model.top_topics("crime", 1)[0][0]
+        True
+        """
         return self._posteriors(X, tags).topics
 
     def fit_transform(self, X: Any, y: Any = None, *, tags: Any = None) -> NDArray[np.floating[Any]]:
-        """``fit``, then ``transform`` of the same documents."""
+        """``fit``, then ``transform`` of the same documents.
+
+        Examples
+        --------
+        >>> TWDA(2, random_state=0).fit_transform(corpus).shape
+        (20, 2)
+        """
         return self.fit(X, y, tags=tags).transform(X, tags=tags)
 
     def tag_weights(
@@ -140,6 +164,17 @@ class TagTopicModel(
 
         With ``intervals`` (a probability such as 0.9) each document's weights are drawn from their posterior, and the
         answer has the matrices ``mean``, ``low`` and ``high``.
+
+        Examples
+        --------
+        >>> weights, latent = model.tag_weights(corpus, return_latent=True)
+        >>> weights.shape
+        (20, 4)
+        >>> round(float(weights[[0]].sum() + latent[0]), 4)
+        1.0
+        >>> found = model.tag_weights(corpus[:2], intervals=0.9)
+        >>> bool((found.low.data <= found.mean.data).all() and (found.mean.data <= found.high.data).all())
+        True
         """
         if intervals is not None:
             from tagtopic.models.intervals import weight_intervals
@@ -152,6 +187,11 @@ class TagTopicModel(
         """For each document its tags with their weights, heaviest first; at most n of them.
 
         The answer is a sequence of lists of (tag, weight), one a document, made as they are looked at.
+
+        Examples
+        --------
+        >>> [tag for tag, weight in model.rank_tags(corpus)[1]]
+        ['space', 'monster']
         """
         return RankedTags.of(self.tag_weights(X, tags=tags), self.tag_names_, n)
 
@@ -161,17 +201,38 @@ class TagTopicModel(
         ``"completion"`` infers each document's topics from half of its words and scores the other half;
         ``"fitted"`` infers and scores on the same words, which flatters many topics; ``"bound"`` is
         exp(-bound / words), for the ways of inference that bound the likelihood ("paper" and "mixture").
+
+        Examples
+        --------
+        >>> model.perplexity(corpus) < corpus.n_words
+        True
         """
         from tagtopic.evaluation.perplexity import perplexity
 
         return perplexity(self, X, tags=tags, method=method, random_state=random_state).value
 
     def score(self, X: Any, y: Any = None, *, tags: Any = None) -> float:
-        """The mean log probability of a word by document completion: higher is better."""
+        """The mean log probability of a word by document completion: higher is better.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> bool(np.isclose(model.score(corpus), -np.log(model.perplexity(corpus))))
+        True
+        """
         return -float(np.log(self.perplexity(X, tags=tags)))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all."""
+        """Write the model to one file, whole or not at all.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/films.tagtopic")
+        ...     TWDA.load(f"{folder}/films.tagtopic").tag_names_
+        ('Fincher', 'crime', 'monster', 'space')
+        """
         from tagtopic.models.file import save_model
 
         check_is_fitted(self)
@@ -179,13 +240,26 @@ class TagTopicModel(
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """A model from a file that ``save`` wrote. Nothing in the file is executed."""
+        """A model from a file that ``save`` wrote. Nothing in the file is executed.
+
+        Examples
+        --------
+        >>> TWDA.load("nowhere.tagtopic")
+        Traceback (most recent call last):
+        FileNotFoundError: ...
+        """
         from tagtopic.models.file import load_model
 
         return load_model(Path(path), cls)
 
     def aligned(self, X: Any, tags: Any = None) -> Corpus:
-        """X as a Corpus in this model's words and tags; what it has never seen is left out."""
+        """X as a Corpus in this model's words and tags; what it has never seen is left out.
+
+        Examples
+        --------
+        >>> model.aligned(["a ship and a zeppelin"]).counts.sum()
+        np.int64(1)
+        """
         check_is_fitted(self)
         corpus = self._as_corpus(X, tags, reset=False)
         if not self._uses_tags:
@@ -195,26 +269,50 @@ class TagTopicModel(
 
     @property
     def history_(self) -> dict[str, NDArray[np.float64]]:
-        """The curves by iteration: ``"bound"`` and, if words were held out, their ``"perplexity"``."""
+        """The curves by iteration: ``"bound"`` and, if words were held out, their ``"perplexity"``.
+
+        Examples
+        --------
+        >>> len(model.history_["bound"]) == model.n_iter_
+        True
+        """
         check_is_fitted(self)
         watched = {"perplexity": self.validation_perplexity_} if len(self.validation_perplexity_) else {}
         return {"bound": self.bound_, **watched}
 
     @property
     def best_iteration_(self) -> int:
-        """The iteration (from 1) whose parameters were kept: the last, or the best on held-out words."""
+        """The iteration (from 1) whose parameters were kept: the last, or the best on held-out words.
+
+        Examples
+        --------
+        >>> model.best_iteration_ == model.n_iter_  # no words were held out
+        True
+        """
         check_is_fitted(self)
         watched = self.validation_perplexity_
         return int(np.argmin(watched)) + 1 if len(watched) else self.n_iter_
 
     @property
     def stopped_early_(self) -> bool:
-        """Whether the fit ended because held-out words were not predicted any better."""
+        """Whether the fit ended because held-out words were not predicted any better.
+
+        Examples
+        --------
+        >>> model.stopped_early_
+        False
+        """
         return self.n_iter_ - self.best_iteration_ >= self.patience
 
     @property
     def parameters_(self) -> Parameters:
-        """The learnt parameters as inference takes them."""
+        """The learnt parameters as inference takes them.
+
+        Examples
+        --------
+        >>> model.parameters_.psi.shape == (corpus.n_words, 2)
+        True
+        """
         return Parameters(
             psi=self.components_.T,
             theta=self.tag_topics_,

@@ -20,10 +20,10 @@ class LDA(TagTopicModel):
     Examples
     --------
     >>> from tagtopic import LDA
-    >>> from tagtopic.datasets import make_tagged_corpus
-    >>> corpus = make_tagged_corpus(n_documents=200, n_topics=3, n_tags=8, random_state=0).corpus
-    >>> LDA(n_topics=3, random_state=0).fit(corpus).components_.shape == (3, corpus.n_words)
-    True
+    >>> texts = ["a ship flies to a planet", "a monster on the ship", "police hunt a killer", "a killer and the police"]
+    >>> model = LDA(n_topics=2, random_state=0).fit(texts * 5)
+    >>> model.transform(["a ship"]).shape
+    (1, 2)
     """
 
     _latent = True

@@ -31,13 +31,25 @@ class Pictures:
         top_tags: Callable[..., list[tuple[str, float]]]
 
     def plot_topics(self) -> Any:
-        """The topics as a map, a plotly figure: areas by share, topics with the same words near each other."""
+        """The topics as a map, a plotly figure: areas by share, topics with the same words near each other.
+
+        Examples
+        --------
+        >>> len(model.plot_topics().data) > 0
+        True
+        """
         from tagtopic.explore.plots import plot_topics
 
         return plot_topics(self)
 
     def plot_tag(self, tag: str, n: int = 15) -> Any:
-        """What a tag is about, a plotly figure: its topics, and its n most distinctive words."""
+        """What a tag is about, a plotly figure: its topics, and its n most distinctive words.
+
+        Examples
+        --------
+        >>> len(model.plot_tag("space").data) > 0
+        True
+        """
         from tagtopic.explore.plots import plot_tag
 
         return plot_tag(self, tag, n)
@@ -46,13 +58,25 @@ class Pictures:
         """A document's topics and the weights of its tags with 90% intervals, a plotly figure.
 
         ``document`` is what ``explain`` takes: one document of a corpus, or a text with its ``tags`` beside it.
+
+        Examples
+        --------
+        >>> len(model.plot_document("the ship", tags=["space"]).data) > 0
+        True
         """
         from tagtopic.explore.plots import plot_document
 
         return plot_document(self, document, tags)
 
     def to_pyldavis(self, X: Any, *, tags: Any = None, **options: Any) -> Any:
-        """The model and documents as pyLDAvis prepares them, where it is installed; ``options`` are its own."""
+        """The model and documents as pyLDAvis prepares them, where it is installed; ``options`` are its own.
+
+        Examples
+        --------
+        >>> wide = TWDA(4, random_state=0).fit(corpus)
+        >>> wide.to_pyldavis(corpus).topic_info.columns[0]  # doctest: +SKIP
+        'Term'
+        """
         from tagtopic.explore.plots import to_pyldavis
 
         return to_pyldavis(self, X, tags, options)

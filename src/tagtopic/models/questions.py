@@ -23,25 +23,58 @@ class Questions:
         tag_names_: tuple[str, ...]
 
     def top_words(self, topic: int, n: int = 10) -> list[tuple[str, float]]:
-        """The n most probable words of a topic, with their probabilities."""
+        """The n most probable words of a topic, with their probabilities.
+
+        Examples
+        --------
+        >>> topic, _ = model.top_topics("crime", 1)[0]
+        >>> sorted(word for word, probability in model.top_words(topic, 2))
+        ['killer', 'police']
+        """
         return largest(self.components_[self._topic(topic)], self.words_, n)
 
     def top_tags(self, topic: int, n: int = 10) -> list[tuple[str, float]]:
-        """The n tags that speak most of a topic: p(tag | topic), each tag weighed by how often it is used."""
+        """The n tags that speak most of a topic: p(tag | topic), each tag weighed by how often it is used.
+
+        Examples
+        --------
+        >>> topic, _ = model.top_topics("crime", 1)[0]
+        >>> [tag for tag, share in model.top_tags(topic, 2)]
+        ['crime', 'Fincher']
+        """
         joint = self.tag_topics_[:, self._topic(topic)] * self.tag_frequencies_
         return largest(joint / max(float(joint.sum()), 1e-300), self.tag_names_, n)
 
     def top_topics(self, tag: str, n: int = 5) -> list[tuple[int, float]]:
-        """The n topics that a tag speaks most of, with their shares."""
+        """The n topics that a tag speaks most of, with their shares.
+
+        Examples
+        --------
+        >>> topic, share = model.top_topics("space", 1)[0]
+        >>> round(share, 1)
+        0.9
+        """
         row = self.tag_topics_[self._tag(tag)]
         return [(int(topic), float(row[topic])) for topic in np.argsort(-row, kind="stable")[:n]]
 
     def tag_words(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
-        """The n words that a tag makes most probable: its topics' words, mixed as it mixes the topics."""
+        """The n words that a tag makes most probable: its topics' words, mixed as it mixes the topics.
+
+        Examples
+        --------
+        >>> model.tag_words("space", 1)[0][0]
+        'ship'
+        """
         return largest(self.tag_topics_[self._tag(tag)] @ self.components_, self.words_, n)
 
     def most_used_tags(self, n: int = 10, *, kind: str | None = None) -> list[str]:
-        """The n tags on most documents, of one kind if one is given (what stands before the colon)."""
+        """The n tags on most documents, of one kind if one is given (what stands before the colon).
+
+        Examples
+        --------
+        >>> model.most_used_tags(2)
+        ['crime', 'space']
+        """
         check_is_fitted(self)
         order = np.argsort(-self.tag_frequencies_, kind="stable")
         names = (self.tag_names_[i] for i in order)
@@ -52,7 +85,13 @@ class Questions:
         return chosen[:n]
 
     def similar_tags(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
-        """The n tags whose topics are most like this tag's: 1 is the same, 0 is nothing in common (Bhattacharyya)."""
+        """The n tags whose topics are most like this tag's: 1 is the same, 0 is nothing in common (Bhattacharyya).
+
+        Examples
+        --------
+        >>> model.similar_tags("space", 1)[0][0]
+        'monster'
+        """
         return most_alike(np.sqrt(self.tag_topics_), self._tag(tag), self.tag_names_, n)
 
     def _topic(self, topic: int) -> int:

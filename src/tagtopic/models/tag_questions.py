@@ -59,6 +59,13 @@ class TagQuestions:
         its probabilities are calibrated, of tags given 0.8 about 80% are right. ``"likelihood"`` is the paper's score,
         p(d | tag) over the topics, scaled to sum to 1 over the tags. ``kinds`` keeps to tags of some kinds (what stands
         before the colon).
+
+        Examples
+        --------
+        >>> for tag, probability in model.predict_tags(["a monster"], n=2)[0]:
+        ...     print(tag, round(probability, 1))
+        monster 1.0
+        space 1.0
         """
         check_is_fitted(self)
         if method not in METHODS:
@@ -78,7 +85,14 @@ class TagQuestions:
         return predict_by_likelihood(self.parameters_, counts, allowed, self.tag_names_, n, self.n_jobs)
 
     def fit_tag_predictor(self, X: Any, *, tags: Any = None) -> Self:
-        """Let ``predict_tags`` learn from these documents in place of the training documents (``fit`` does it too)."""
+        """Let ``predict_tags`` learn from these documents in place of the training documents (``fit`` does it too).
+
+        Examples
+        --------
+        >>> later = TWDA(2, random_state=0).fit(corpus)
+        >>> later.fit_tag_predictor(["a robot on mars", "mars and a ship"] * 5, tags=[["monster"], ["space"]] * 5)
+        TWDA(n_topics=2, random_state=0)
+        """
         check_is_fitted(self)
         self.tag_predictor_ = TagPredictor.fit(self.aligned(X, tags), n_jobs=self.n_jobs)
         return self
@@ -88,6 +102,14 @@ class TagQuestions:
 
         ``document`` is one document of a corpus (``corpus[17]``), a text with its ``tags`` beside it, or anything that
         ``transform`` takes with just one document in it.
+
+        Examples
+        --------
+        >>> explanation = model.explain("the ship", tags=["space"])
+        >>> [word.word for word in explanation.words]
+        ['ship']
+        >>> list(explanation.tag_shares)
+        ['space']
         """
         from tagtopic.models.explanation import explain_document
 
@@ -96,7 +118,13 @@ class TagQuestions:
         )
 
     def one_document(self, document: Any, tags: Any = None) -> Corpus:
-        """One document, in any of the forms that ``explain`` takes, as a corpus in the model's columns."""
+        """One document, in any of the forms that ``explain`` takes, as a corpus in the model's columns.
+
+        Examples
+        --------
+        >>> model.one_document("the ship", tags=["space"])
+        Corpus(1 documents, 7 words, 4 tags)
+        """
         from tagtopic.corpus import Corpus, Document
 
         check_is_fitted(self)
@@ -117,6 +145,14 @@ class TagQuestions:
 
         A tag is judged by documents alike, by topics, and by the other tags of its document, against tags drawn at
         random. Documents that the model was trained on are judged as if it had not been.
+
+        Examples
+        --------
+        >>> report = model.audit_tags(corpus)
+        >>> len(report.entries)
+        30
+        >>> 0 <= report.entries[0].belongs <= report.entries[-1].belongs <= 1
+        True
         """
         from tagtopic.models.audit import audit
 

@@ -69,12 +69,15 @@ class TWDA(TagTopicModel):
 
     Examples
     --------
-    >>> from tagtopic import TWDA
-    >>> from tagtopic.datasets import make_tagged_corpus
-    >>> corpus = make_tagged_corpus(n_documents=200, n_topics=3, n_tags=8, random_state=0).corpus
-    >>> model = TWDA(n_topics=3, random_state=0).fit(corpus)
-    >>> model.transform(corpus).shape
-    (200, 3)
+    >>> from tagtopic import TWDA, Corpus
+    >>> texts = ["a ship flies to a planet", "a monster on the ship", "police hunt a killer", "a killer and the police"]
+    >>> tags = [["space"], ["space", "monster"], ["crime"], ["crime", "Fincher"]]
+    >>> corpus = Corpus.from_texts(texts * 5, tags * 5)
+    >>> model = TWDA(n_topics=2, random_state=0).fit(corpus)
+    >>> model.most_used_tags(2)
+    ['crime', 'space']
+    >>> model.predict_tags(["a monster"], n=2)[0][0][0]
+    'monster'
     """
 
     _latent = True

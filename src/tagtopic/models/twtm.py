@@ -21,12 +21,13 @@ class TWTM(TagTopicModel):
 
     Examples
     --------
-    >>> from tagtopic import TWTM
-    >>> from tagtopic.datasets import make_tagged_corpus
-    >>> corpus = make_tagged_corpus(n_documents=200, n_topics=3, n_tags=8, random_state=0).corpus
-    >>> model = TWTM(n_topics=3, random_state=0).fit(corpus)
+    >>> from tagtopic import TWTM, Corpus
+    >>> texts = ["a ship flies to a planet", "a monster on the ship", "police hunt a killer", "a killer and the police"]
+    >>> tags = [["space"], ["space", "monster"], ["crime"], ["crime", "Fincher"]]
+    >>> corpus = Corpus.from_texts(texts * 5, tags * 5)
+    >>> model = TWTM(n_topics=2, random_state=0).fit(corpus)
     >>> model.tag_weights(corpus).shape
-    (200, 8)
+    (20, 4)
     """
 
     _latent = False

@@ -5,11 +5,32 @@ from dataclasses import dataclass, field
 
 
 class ReadError(ValueError):
-    """Something that cannot be read, with the file and line (or row) where it is."""
+    """Something that cannot be read, with the file and line (or row) where it is.
+
+    Examples
+    --------
+    >>> import io
+    >>> from tagtopic import Corpus
+    >>> Corpus.read(io.BytesIO(b'{"text": "no end'), format="jsonl")
+    Traceback (most recent call last):
+    tagtopic.corpus.reading.errors.ReadError: the stream, line 1: ...
+    """
 
 
 class ReadWarning(UserWarning):
-    """Rows were skipped because `on_error="skip"` asked for it."""
+    """Rows were skipped because `on_error="skip"` asked for it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from tagtopic import Corpus
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     len(Corpus.read([{"text": "a good row"}, {"text": {}}], on_error="skip"))
+    1
+    >>> caught[0].category.__name__
+    'ReadWarning'
+    """
 
 
 class BadRow(Exception):

@@ -34,7 +34,7 @@ def format_of(path: Path, given: str | None = None) -> str:
     if found is None:
         raise ValueError(
             f"the name of {path} does not say what format it has ({', '.join(FORMATS)}, also compressed as "
-            f'{", ".join(SUFFIXES)}): give it, as in format="jsonl"'
+            f'{", ".join(SUFFIXES)}): give it, as in format="text" (--format text)'
         )
     return found
 

@@ -54,6 +54,12 @@ class SparkEngine:
         Threads on the driver.
     config:
         Spark settings for a context that the engine opens.
+
+    Examples
+    --------
+    >>> from tagtopic.engines import SparkEngine
+    >>> engine = SparkEngine(master="local[2]", weight_update="gradient")
+    >>> TWTM(5).fit(corpus, engine=engine)  # doctest: +SKIP
     """
 
     def __init__(

@@ -63,6 +63,12 @@ def apply_model(
         At most so many tags in ``"tag_weights"``; None: all.
     n_predicted, kinds, method:
         How many tags to predict, of which kinds and how; see ``predict_tags``.
+
+    Examples
+    --------
+    >>> from tagtopic.engines.spark.frames import apply_model
+    >>> frame = session.read.parquet("posts/")  # doctest: +SKIP
+    >>> apply_model(model, frame, text="body", tags="labels").write.parquet("answers/")  # doctest: +SKIP
     """
     require_pyspark()
     wanted = tuple(answers)

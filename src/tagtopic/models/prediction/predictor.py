@@ -153,6 +153,8 @@ class TagPredictor:
         kind_names, kinds = kinds_of(tag_names)
         memory = as_memory(**arrays, kinds=kinds)
         check_memory(memory, len(arrays["scores"]))
+        if "regression_tags" not in arrays:  # a file from before there were regressions
+            arrays = {**arrays, **Regressions.none(0, 0).to_arrays(), "mix": _without_regressions(arrays["mix"])}
         regressions = Regressions.from_arrays(arrays, len(arrays["scores"]), len(kinds))
         expected = [(2, len(kind_names), N_FEATURES + N_REGRESSION_FEATURES + 1), (2, len(kinds)), (len(kinds),)]
         if [arrays[name].shape for name in ("mix", "offsets", "shares")] != expected:
@@ -205,6 +207,11 @@ def gather(memory: Memory, queries: Queries, most: int, allowed: Any, n_jobs: in
     with Workers(n_jobs) as workers:
         workers.map(ask, cut_rows(n_queries, CHUNK))
     return evidence
+
+
+def _without_regressions(mix: Float64s) -> Float64s:
+    """The coefficients with zeros for what regressions say, before the intercepts."""
+    return np.insert(mix, [mix.shape[-1] - 1] * N_REGRESSION_FEATURES, 0.0, axis=-1)
 
 
 def _all_features(evidence: Evidence, regressions: Regressions, vectors: Any) -> Floats:

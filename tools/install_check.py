@@ -1,0 +1,76 @@
+"""Does what we would publish work on a machine that has nothing?
+
+python tools/install_check.py [PYTHON]
+
+Builds the sdist, the wheel from the sdist, and installs the wheel into bare environments: without extras, with each
+extra alone, with all together. In each it learns from a few documents and uses what the extra is for.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+LEARN = """
+from tagtopic import TWDA, Corpus
+corpus = Corpus.from_texts(["a ship in space", "police hunt a killer"] * 5, [["space"], ["crime"]] * 5)
+model = TWDA(2, random_state=0).fit(corpus)
+assert model.predict_tags(["the ship"], n=1)[0][0][0] == "space"
+"""
+USES = {
+    "": "",
+    "explore": "from tagtopic.explore import Explorer, write_report; write_report(Explorer(model, corpus), 'r.html')\n"
+    "from tagtopic.explore.service.app import create_app; create_app(Explorer(model, corpus)); model.plot_topics()",
+    "spark": "from tagtopic.engines import SparkEngine; SparkEngine(master='local[1]')",
+    "baselines": "from tagtopic.baselines import LDA; LDA(2, sweeps=5).fit(corpus)\n"
+    "from tagtopic.evaluation.coherence import coherence; coherence(model, corpus, n_words=2)",
+    "experiments": "from tagtopic.experiments import Plan, planted, run\n"
+    "run('tags', planted(quick=True), 'out', Plan(quick=True, models=('tf-idf centroid',)), progress=False)",
+}
+TOGETHER = "explore,spark,experiments"
+
+
+def main(python: str) -> None:
+    """Build, then try each."""
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = built(Path(folder))
+        print(f"built {wheel.name} ({wheel.stat().st_size / 1000:.0f} kB)", flush=True)
+        for extra in [*USES, TOGETHER]:
+            code = LEARN + "\n".join(USES[part] for part in extra.split(","))
+            tried(wheel, extra, code, python, Path(folder) / f"venv-{extra or 'plain'}")
+
+
+def built(folder: Path) -> Path:
+    """The wheel, made from the unpacked sdist as an installer would make it."""
+    from hatchling.builders.sdist import SdistBuilder
+    from hatchling.builders.wheel import WheelBuilder
+
+    sdist = next(SdistBuilder(str(ROOT)).build(directory=str(folder)))
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    unpacked = folder / Path(sdist).name.removesuffix(".tar.gz")
+    return Path(next(WheelBuilder(str(unpacked)).build(directory=str(folder))))
+
+
+def tried(wheel: Path, extra: str, code: str, python: str, venv: Path) -> None:
+    """Install with an extra in a new environment, and use it there, in an empty home."""
+    subprocess.run([python, "-m", "venv", venv], check=True)
+    inner = str(venv / "bin" / "python")
+    wanted = f"{wheel}[{extra}]" if extra else str(wheel)
+    subprocess.run([inner, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wanted], check=True)
+    home = venv / "home"
+    home.mkdir()
+    bare = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"}
+    for command in ([str(venv / "bin" / "tagtopic"), "--version"], [inner, "-m", "tagtopic", "--version"]):
+        subprocess.run(command, check=True, cwd=home, env=bare, stdout=subprocess.DEVNULL)
+    subprocess.run([inner, "-W", "error", "-c", code], check=True, cwd=home, env=bare)
+    print(f"[{extra}] works", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else sys.executable)
