@@ -40,7 +40,9 @@ class SuspiciousUse:
 class TagView:
     """One tag. ``share`` is the share of training documents that have it.
 
-    ``documents`` (by weight) is None where no documents were given, ``suspicious`` also until the audit is made.
+    ``mix`` is what the tag itself explains; ``document_mix`` is the mean of its documents, which their other tags and
+    they themselves shape too. ``document_mix`` and ``documents`` (by weight) are None where no documents were given,
+    ``suspicious`` also until the audit is made.
     """
 
     tag: str
@@ -53,6 +55,7 @@ class TagView:
     distinctive: tuple[WordShare, ...]
     similar: tuple[TagValue, ...]
     n_documents: int | None
+    document_mix: tuple[TopicShare, ...] | None
     documents: tuple[DocumentValue, ...] | None
     suspicious: tuple[SuspiciousUse, ...] | None
 
@@ -78,6 +81,7 @@ def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True
         distinctive=distinctive_words(explorer, distribution, max(share, 1e-3), n),
         similar=with_numbers(explorer, most_alike(explorer.tag_roots, number, model.tag_names_, n)),
         n_documents=None if explorer.corpus is None else _count(explorer, number),
+        document_mix=None if explorer.corpus is None else _document_mix(explorer, number),
         documents=None if explorer.corpus is None else _documents(explorer, number, n),
         suspicious=_suspicious(explorer, name, n) if audited else None,
     )
@@ -86,6 +90,12 @@ def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True
 def _count(explorer: Explorer, number: int) -> int:
     starts = explorer.weights_by_tag.indptr
     return int(starts[number + 1] - starts[number])
+
+
+def _document_mix(explorer: Explorer, number: int) -> tuple[TopicShare, ...]:
+    weights = explorer.weights_by_tag
+    documents = weights.indices[weights.indptr[number] : weights.indptr[number + 1]]
+    return topic_mix(explorer, explorer.posteriors.topics[documents].mean(axis=0)) if len(documents) else ()
 
 
 def _documents(explorer: Explorer, number: int, n: int) -> tuple[DocumentValue, ...]:
