@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from tagtopic.engines.blocks import read_only
+from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.tag_regressions import learn_from_each
 
 
@@ -20,12 +22,23 @@ def fit(vectors: Any, tags: Any, *, step: float, epochs: int, seed: int, decay: 
     share = np.bincount(tags.indices, minlength=tags.shape[1]) / tags.shape[0]
     bias = np.log((share + 1e-5) / (1 - share + 1e-5)).astype(np.float32)
     weights = np.zeros((vectors.shape[1], tags.shape[1]), np.float32)
-    parts = (
+    orders = [random.permutation(tags.shape[0]) for _ in range(epochs)]
+    documents = (
         read_only(vectors.indptr, np.int64), read_only(vectors.indices, np.int32), read_only(vectors.data, np.float32),
-        read_only(tags.indptr, np.int64), read_only(tags.indices, np.int32),
     )  # fmt: skip
-    for epoch in range(epochs):
-        learn_from_each(random.permutation(tags.shape[0]), *parts, step / (1 + epoch / 2), decay, weights, bias)
+
+    def learn(block: tuple[int, int]) -> None:
+        """Tags do not see each other: some at a time stay in the cache."""
+        part = slice(*block)
+        own = sp.csr_array(tags[:, part])
+        chosen, intercepts = np.zeros((vectors.shape[1], own.shape[1]), np.float32), bias[part].copy()
+        labels = read_only(own.indptr, np.int64), read_only(own.indices, np.int32)
+        for epoch, order in enumerate(orders):
+            learn_from_each(order, *documents, *labels, step / (1 + epoch / 2), decay, chosen, intercepts)
+        weights[:, part], bias[part] = chosen, intercepts
+
+    with Workers(None) as workers:
+        workers.map(learn, cut_rows(tags.shape[1], 64))
     return weights, bias
 
 
