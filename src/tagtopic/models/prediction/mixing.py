@@ -10,6 +10,8 @@ else the common one) and an offset for each tag.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,12 @@ ENOUGH = 30
 """Right tags of a kind among the examples, from which it gets coefficients of its own."""
 
 OFFSET_VARIANCE, OFFSET_STEPS = 1.0, 8
+
+FOLDS = 4
+AS_IT_IS = np.array([0.0, 1.0, 0.0])
+"""Tempering that changes nothing."""
+
+LEAST_SLOPE = 0.05
 
 WHOLE = 0.999
 """A name all of whose words the document has."""
@@ -101,11 +109,71 @@ def learn_offsets(log_odds: Float64s, right: Any, tags: Int32s, n_tags: int) -> 
     return offsets
 
 
-def probabilities(inputs: Floats, coefficients: Float64s, offsets: Float64s | float = 0.0) -> Float64s:
-    """The probability of each example: ``coefficients`` (examples, N_FEATURES + 1) and offsets, one each."""
+@dataclass(frozen=True)
+class Examples:
+    """Tags that came up for documents left out: features, whether right, the tag and its kind, and the document."""
+
+    inputs: Floats
+    right: Any
+    tags: Int32s
+    kinds: Int32s
+    documents: Any
+
+    def __getitem__(self, chosen: Any) -> Examples:
+        return Examples(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+
+def joined(parts: Sequence[Examples]) -> Examples:
+    """All of them."""
+    names = [field.name for field in fields(Examples)]
+    return Examples(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def learn_from(examples: Examples, n_kinds: int, n_tags: int) -> tuple[Float64s, Float64s]:
+    """The mix, and the offsets on top of it."""
+    mix = learn_mix(examples.inputs, examples.right, examples.kinds, n_kinds)
+    log_odds = log_odds_of(examples.inputs, mix[examples.kinds])
+    return mix, learn_offsets(log_odds, examples.right, examples.tags, n_tags)
+
+
+def learn_tempering(examples: Examples, n_kinds: int, n_tags: int) -> Float64s:
+    """How sure to be: intercept, slope, and a further slope above even odds, for log odds as they come out.
+
+    Learnt on log odds of documents that the mix and the offsets they come from have not seen. Both slopes are kept
+    positive, so that the order of a document's tags stays.
+    """
+    if not examples.right.any() or examples.right.all():
+        return AS_IT_IS
+    fold = examples.documents % FOLDS
+    log_odds = np.zeros(len(fold))
+    for left_out in range(FOLDS):
+        here = fold == left_out
+        seen, asked = examples[~here], examples[here]
+        if not len(seen.right) or not len(asked.right):
+            return AS_IT_IS
+        mix, offsets = learn_from(seen, n_kinds, n_tags)
+        log_odds[here] = log_odds_of(asked.inputs, mix[asked.kinds]) + offsets[asked.tags]
+    slopes = _coefficients(_bent(log_odds), examples.right)
+    intercept, low, bend = slopes[2], max(slopes[0], LEAST_SLOPE), slopes[1]
+    return np.array([intercept, low, max(bend, LEAST_SLOPE - low)])
+
+
+def tempered(log_odds: Float64s, tempering: Float64s) -> Float64s:
+    """The probabilities of log odds; ``tempering`` (..., 3) is one for all or one each."""
     from scipy.special import expit
 
-    return np.asarray(expit(log_odds_of(inputs, coefficients) + offsets))
+    return np.asarray(expit(tempering[..., 0] + (_bent(log_odds) * tempering[..., 1:]).sum(axis=-1)))
+
+
+def _bent(log_odds: Float64s) -> Float64s:
+    return np.stack([log_odds, np.maximum(log_odds, 0.0)], axis=-1)
+
+
+def probabilities(inputs: Floats, coefficients: Float64s) -> Float64s:
+    """The probability of each example: ``coefficients`` (examples, features + 1), one each."""
+    from scipy.special import expit
+
+    return np.asarray(expit(log_odds_of(inputs, coefficients)))
 
 
 def log_odds_of(inputs: Floats, coefficients: Float64s) -> Float64s:

@@ -32,12 +32,15 @@ from tagtopic.models.prediction.memory import (
     word_scores,
 )
 from tagtopic.models.prediction.mixing import (
+    AS_IT_IS,
     N_FEATURES,
+    Examples,
     features,
-    learn_mix,
-    learn_offsets,
+    joined,
+    learn_from,
+    learn_tempering,
     log_odds_of,
-    probabilities,
+    tempered,
 )
 from tagtopic.models.prediction.names import name_shares
 from tagtopic.models.prediction.regressions import N_FEATURES as N_REGRESSION_FEATURES
@@ -70,9 +73,9 @@ Ranked = list[tuple[str, float]]
 @dataclass(frozen=True, eq=False)
 class TagPredictor:
     """What it takes to predict tags: remembered documents, the words' scores, regressions of the common tags, the mix,
-    each tag's offset and share.
+    each tag's offset and share, and how sure to be.
 
-    ``mix`` (2, kinds, features + 1) and ``offsets`` (2, tags) are for longer and for short texts.
+    ``mix`` (2, kinds, features + 1), ``offsets`` (2, tags) and ``tempering`` (2, 3) are for longer and for short texts.
     """
 
     memory: Memory
@@ -80,6 +83,7 @@ class TagPredictor:
     regressions: Regressions
     mix: Float64s
     offsets: Float64s
+    tempering: Float64s
     shares: Float64s
     tag_names: tuple[str, ...]
     kind_names: tuple[str, ...]
@@ -105,9 +109,9 @@ class TagPredictor:
         if len(kept) >= ENOUGH_BESIDES:
             besides = np.setdiff1d(np.arange(len(kept)), sample)
             regressions = Regressions.fit(vectors[besides], kept.tags[besides], random, n_jobs)
-        mix, offsets = _learn(memory, regressions, vectors[sample], short, sample, len(kind_names), n_jobs)
+        learnt = _learn(memory, regressions, vectors[sample], short, sample, len(kind_names), n_jobs)
         shares = memory.sizes / np.float64(len(kept))
-        return cls(memory, scores, regressions, mix, offsets, shares, kept.tag_names, kind_names)
+        return cls(memory, scores, regressions, *learnt, shares, kept.tag_names, kind_names)
 
     def predict(
         self, counts: Any, n: int = 10, *, kinds: Iterable[str] | None = None, n_jobs: int | None = None
@@ -123,7 +127,8 @@ class TagPredictor:
             evidence = gather(self.memory, queries_of(vectors), max(CANDIDATES, n), allowed, n_jobs)
             short = (np.diff(vectors.indptr) < FEW_WORDS).astype(np.int64)[:, None]
             mix, offsets = self.mix[short, self.memory.kinds[evidence.tags]], self.offsets[short, evidence.tags]
-            values = probabilities(_all_features(evidence, self.regressions, vectors), mix, offsets)
+            log_odds = log_odds_of(_all_features(evidence, self.regressions, vectors), mix) + offsets
+            values = tempered(log_odds, self.tempering[short])
             answers += [
                 self._ranked(evidence.tags[i, :found], values[i, :found], n) if found else self._by_share(allowed, n)
                 for i, found in enumerate(evidence.found.tolist())
@@ -144,7 +149,7 @@ class TagPredictor:
     def to_arrays(self) -> dict[str, Any]:
         """All that a file must keep; kinds come again from the names of the tags."""
         kept = {name: array for name, array in self.memory._asdict().items() if name != "kinds"}
-        learnt = {"scores": self.scores, "mix": self.mix, "offsets": self.offsets, "shares": self.shares}
+        learnt = {name: getattr(self, name) for name in ("scores", "mix", "offsets", "tempering", "shares")}
         return {**kept, **learnt, **self.regressions.to_arrays()}
 
     @classmethod
@@ -155,12 +160,19 @@ class TagPredictor:
         check_memory(memory, len(arrays["scores"]))
         if "regression_tags" not in arrays:  # a file from before there were regressions
             arrays = {**arrays, **Regressions.none(0, 0).to_arrays(), "mix": _without_regressions(arrays["mix"])}
+            arrays["tempering"] = np.tile(AS_IT_IS, (2, 1))
         regressions = Regressions.from_arrays(arrays, len(arrays["scores"]), len(kinds))
-        expected = [(2, len(kind_names), N_FEATURES + N_REGRESSION_FEATURES + 1), (2, len(kinds)), (len(kinds),)]
-        if [arrays[name].shape for name in ("mix", "offsets", "shares")] != expected:
+        expected = [
+            (2, len(kind_names), N_FEATURES + N_REGRESSION_FEATURES + 1),
+            (2, len(kinds)),
+            (2, 3),
+            (len(kinds),),
+        ]
+        if [arrays[name].shape for name in ("mix", "offsets", "tempering", "shares")] != expected:
             raise ValueError("its tag predictor has other tags than the model")
-        scores, mix, offsets, shares = (arrays[name] for name in ("scores", "mix", "offsets", "shares"))
-        return cls(memory, scores, regressions, mix, offsets, shares, tuple(tag_names), kind_names)
+        mix, offsets, tempering, shares = (arrays[name] for name in ("mix", "offsets", "tempering", "shares"))
+        names = tuple(tag_names)
+        return cls(memory, arrays["scores"], regressions, mix, offsets, tempering, shares, names, kind_names)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TagPredictor):
@@ -220,28 +232,29 @@ def _all_features(evidence: Evidence, regressions: Regressions, vectors: Any) ->
 
 def _learn(
     memory: Memory, regressions: Regressions, vectors: Any, short: Any, rows: Any, n_kinds: int, n_jobs: int | None
-) -> tuple[Float64s, Float64s]:
-    """The mix and the offsets, from remembered documents asked about as if they were new, whole and in ``short``."""
-    inputs, right, tags, is_short = [], [], [], []
+) -> tuple[Float64s, Float64s, Float64s]:
+    """Mixes, offsets and temperings, from remembered documents asked about as if they were new, whole and ``short``."""
+    found: list[list[Examples]] = [[], []]
     everything = np.ones(len(memory.sizes), bool)
     for first, last in cut_rows(len(rows), LEARNING_BATCH):
         part = np.tile(rows[first:last], 2)
         asked = sp.csr_array(sp.vstack([vectors[first:last], short[first:last]]))
         queries = queries_of(asked, part, np.tile(np.arange(last - first), 2))
         evidence = gather(memory, queries, CANDIDATES, everything, n_jobs)
-        inputs.append(_all_features(evidence, regressions, asked)[_present(evidence)])
-        right.append(_is_right(memory, part, evidence)[_present(evidence)])
-        tags.append(evidence.tags[_present(evidence)])
-        is_short.append(np.repeat(np.repeat([False, True], last - first), evidence.found))
-    mixes, offsets = [], []
-    for wanted in (False, True):
-        chosen = [part == wanted for part in is_short]
-        parts = ((array[of] for array, of in zip(arrays, chosen, strict=True)) for arrays in (inputs, right, tags))
-        examples, is_right, tag = (np.concatenate(list(part)) for part in parts)
-        mixes.append(learn_mix(examples, is_right, memory.kinds[tag], n_kinds))
-        log_odds = log_odds_of(examples, mixes[-1][memory.kinds[tag]])
-        offsets.append(learn_offsets(log_odds, is_right, tag, len(memory.sizes)))
-    return np.stack(mixes), np.stack(offsets)
+        inputs, right = _all_features(evidence, regressions, asked), _is_right(memory, part, evidence)
+        documents = np.broadcast_to(np.tile(np.arange(first, last), 2)[:, None], right.shape)
+        kinds = memory.kinds[evidence.tags]
+        for is_short, queried in enumerate((slice(0, last - first), slice(last - first, None))):
+            there = _present(evidence)[queried]
+            parts = (array[queried][there] for array in (inputs, right, evidence.tags, kinds, documents))
+            found[is_short].append(Examples(*parts))
+    learnt = []
+    for parts_of in found:
+        examples = joined(parts_of)
+        sizes = n_kinds, len(memory.sizes)
+        learnt.append((*learn_from(examples, *sizes), learn_tempering(examples, *sizes)))
+    mixes, offsets, temperings = (np.stack(arrays) for arrays in zip(*learnt, strict=True))
+    return mixes, offsets, temperings
 
 
 def _present(evidence: Evidence) -> Any:
