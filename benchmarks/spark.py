@@ -35,6 +35,7 @@ from tagtopic import Corpus
 from tagtopic.engines import LocalEngine, SparkEngine
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.spark.components import report_components
+from tagtopic.engines.spark.run import BRING_BYTES
 from tagtopic.engines.spark.weights import WEIGHT_UPDATES, weight_update_of
 from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior
@@ -55,13 +56,13 @@ class Iterations:
     """One engine's EM, an iteration at a time."""
 
     def __init__(
-        self, run: Any, parameters: Parameters, priors: Priors, sweeps: int, processes: Callable[[], list[int]] = list
+        self, run: Any, parameters: Parameters, priors: Priors, sweeps: int, helpers: Callable[[], Cell] = dict
     ) -> None:
         self.run, self.parameters, self.priors, self.sweeps = run, parameters, priors, sweeps
         self.spare = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
-        self.processes = processes
+        self.helpers = helpers
         self.seconds: list[float] = []
-        self.cpu: list[float] = []
+        self.cpu: list[Cell] = []
 
     def iterate(self) -> None:
         """One more, timed."""
@@ -71,11 +72,15 @@ class Iterations:
         self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
         self.spare = Statistics(used.psi, used.theta, 0.0)
         self.seconds.append(time.perf_counter() - begun)
-        self.cpu.append(self._cpu() - cpu)
+        self.cpu.append({who: seconds - cpu[who] for who, seconds in self._cpu().items()})
 
-    def _cpu(self) -> float:
+    def _cpu(self) -> Cell:
         """Seconds of CPU so far: of this process, and of those that work for it."""
-        return time.process_time() + sum(map(cpu_of, self.processes()))
+        return {"driver": time.process_time(), **self.helpers()}
+
+    def usual_cpu(self) -> Cell:
+        """Who used how much in an iteration, but for the first."""
+        return {who: statistics.median(each[who] for each in self.cpu[1:]) for who in self.cpu[0]}
 
     def seconds_of_pi(self, update: Any = None) -> float:
         """How long one update of pi takes: the run's own, or another."""
@@ -106,17 +111,22 @@ def measure(corpus: Corpus, cell: Cell, context: Any, cluster: SparkCluster, arg
         SparkEngine(context, block_entries=arguments.block_entries, bring_bytes=arguments.bring_bytes),
     )
 
-    def processes() -> list[int]:
-        return [context._gateway.proc.pid, *(pid for worker in cluster.workers for pid in cluster.processes_of(worker))]
+    def helpers() -> Cell:
+        java, python = (
+            sum(cpu_of(pid) for worker in cluster.workers for pid in cluster.processes_of(worker, name))
+            for name in ("CoarseGrainedExecutorBackend", "pyspark.daemon")
+        )
+        return {"its Java": cpu_of(context._gateway.proc.pid), "executors": java, "their Pythons": python}
 
     with ExitStack() as stack:
         runs = [stack.enter_context(engine.start(part, parameters, arguments.inference)) for engine in engines]
         local = Iterations(runs[0], parameters, priors, arguments.sweeps)
-        spark = Iterations(runs[1], parameters, priors, arguments.sweeps, processes)
+        spark = Iterations(runs[1], parameters, priors, arguments.sweeps, helpers)
         for _ in range(arguments.iterations + 1):
             local.iterate()
             spark.iterate()
-            print(f"# {cell} local {local.seconds[-1]:.1f} s, Spark {spark.seconds[-1]:.1f} s", flush=True)
+            cpu = ", ".join(f"{who} {seconds:.2f}" for who, seconds in spark.cpu[-1].items())
+            print(f"# {cell} local {local.seconds[-1]:.1f} s, Spark {spark.seconds[-1]:.1f} s; CPU {cpu}", flush=True)
         pi = {"local": local.seconds_of_pi()}
         for name in arguments.updates:
             pi[name] = spark.seconds_of_pi(weight_update_of(name, "weighted"))
@@ -126,7 +136,8 @@ def measure(corpus: Corpus, cell: Cell, context: Any, cluster: SparkCluster, arg
         "words": part.n_words, "tags": part.n_tags, "first": spark.seconds[0],
         "local": statistics.median(local.seconds[1:]), "spark": statistics.median(spark.seconds[1:]),
         "to_local": statistics.median(ratios), "pi": pi,
-        "local_cpu": statistics.median(local.cpu[1:]), "spark_cpu": statistics.median(spark.cpu[1:]),
+        "local_cpu": sum(local.usual_cpu().values()), "spark_cpu": sum(spark.usual_cpu().values()),
+        "cpu": spark.usual_cpu(),
         "load": os.getloadavg()[0],
     }  # fmt: skip
 
@@ -238,7 +249,7 @@ def main() -> None:
     parser.add_argument("--inference", default="collapsed")
     parser.add_argument("--sweeps", type=int, default=2)
     parser.add_argument("--block-entries", type=int, default=1 << 19)
-    parser.add_argument("--bring-bytes", type=int, default=1 << 27, help="0 lets sums be added on executors")
+    parser.add_argument("--bring-bytes", type=int, default=BRING_BYTES, help="0 lets sums be added on executors")
     parser.add_argument("--memory", default="1g", help="of each worker")
     parser.add_argument("--minutes", type=float, default=np.inf, help="begin no cell after so many")
     parser.add_argument("--twda", action="store_true", help="TWDA instead of TWTM")

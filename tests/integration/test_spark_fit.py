@@ -48,15 +48,21 @@ def test_one_step_has_the_bits_of_a_local_one(
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_a_large_models_sums_come_by_ranges(
-    corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any], start: Any, monkeypatch: Any
+@pytest.mark.parametrize("bring_bytes", [0, 30_000])
+def test_a_larger_models_sums_come_by_ranges_or_by_partitions(
+    bring_bytes: int,
+    corpus: Corpus,
+    local_engine: LocalEngine,
+    spark_engine: Callable[..., Any],
+    start: Any,
+    monkeypatch: Any,
 ) -> None:
     monkeypatch.setattr(ranges, "RANGE_BYTES", 800)  # 50 words of 4 topics
     monkeypatch.setattr(ranges, "WAVE_BYTES", 1600)
     monkeypatch.setattr(cluster_module, "WAVE_BYTES", 1600)
     parameters, _ = start(corpus, latent=True)
     expected, expected_state = one_step(local_engine, corpus, parameters, "map")
-    found, state = one_step(spark_engine(bring_bytes=0), corpus, parameters, "map")
+    found, state = one_step(spark_engine(bring_bytes=bring_bytes), corpus, parameters, "map")
     np.testing.assert_allclose(found.psi, expected.psi, rtol=1e-6)
     np.testing.assert_allclose(found.theta, expected.theta, rtol=1e-6)
     assert found.objective == pytest.approx(expected.objective, rel=1e-12)

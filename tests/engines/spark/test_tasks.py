@@ -15,7 +15,7 @@ from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine, block_state
 from tagtopic.engines.spark.ranges import AddRows, CutSums, Ranges
 from tagtopic.engines.spark.scratch import MissingError, Parcel, Rooms, Scratch
-from tagtopic.engines.spark.tasks import EStep, StepAndBring, StepAndStay
+from tagtopic.engines.spark.tasks import AddUpAndBring, EStep, StepAndBring, StepAndStay
 from tagtopic.engines.spark.wrapping import Adding, Cutting, Reporting, Slot
 from tagtopic.inference.arrays import Documents
 from tagtopic.inference.parameters import Parameters
@@ -82,6 +82,18 @@ def test_sums_added_in_block_order_have_the_local_bits(case: Case) -> None:
     np.testing.assert_array_equal(psi, case.expected.psi)
     np.testing.assert_array_equal(theta, case.expected.theta)
     assert objective == case.expected.objective
+
+
+def test_a_partitions_sums_are_those_of_its_blocks(case: Case) -> None:
+    ((numbers, sums, states),) = AddUpAndBring(case.step)(SLOT, case.scratch)
+    psi, theta = np.zeros_like(case.expected.psi), np.zeros_like(case.expected.theta)
+    psi[sums.words], theta[sums.tags] = sums.psi, sums.theta
+    np.testing.assert_array_equal(psi, case.expected.psi)
+    np.testing.assert_array_equal(theta, case.expected.theta)
+    assert sum(sums.objectives.tolist()) == case.expected.objective
+    assert numbers == SLOT.numbers
+    for state, expected in zip(states, case.states, strict=True):
+        np.testing.assert_array_equal(state.xi, expected.xi)
 
 
 def test_a_step_that_is_made_again_is_the_same(case: Case) -> None:

@@ -22,7 +22,7 @@ from tagtopic.engines.spark.kernels import CompileKernels
 from tagtopic.engines.spark.placement import Placement, Scattered
 from tagtopic.engines.spark.ranges import bring_sums
 from tagtopic.engines.spark.scratch import Parcel, Rooms
-from tagtopic.engines.spark.tasks import EStep, StepAndBring, StepAndStay
+from tagtopic.engines.spark.tasks import AddUpAndBring, EStep, StepAndBring, StepAndStay
 from tagtopic.engines.workers import Workers
 from tagtopic.inference.arrays import Documents, Float64s, State
 from tagtopic.inference.parameters import Parameters
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from tagtopic.engines.spark.weights import WeightUpdate
 
-BRING_BYTES = 1 << 27
+BRING_BYTES = 3 << 26
 """Sums and states that are together no larger than this ride home on the E-step's own job."""
 
 
@@ -107,7 +107,7 @@ class SparkRun(LocalRun):
         shared = self.cluster.context.broadcast(parameters)
         try:
             step = EStep(shared, self.inference, self.step, self._newest, sweeps, tolerance, self.each_rho)
-            states = self._bring_all(step, sums) if self._is_small(sums) else self._bring_parts(step, sums)
+            states = self._bring(step, sums)
         finally:
             shared.destroy()
         for number, state in states.items():
@@ -131,24 +131,39 @@ class SparkRun(LocalRun):
     def _block(self, number: int) -> Extent:
         return self.blocks[number]
 
-    def _is_small(self, sums: Statistics) -> bool:
+    def _bring(self, step: EStep, sums: Statistics) -> dict[int, State]:
+        """In the way that suits the size: block by block, partition by partition, or by ranges of rows."""
         row = sums.psi.shape[1] * sums.psi.itemsize
-        rows = sum(words + tags for words, tags in self._sizes.values())
-        return bool(rows * row + sum(array.nbytes for array in self.state) <= self.bring_bytes)
+        left = self.bring_bytes - sum(array.nbytes for array in self.state)
+        most = len(sums.psi) + len(sums.theta)
+        parts = [sum(sum(self._sizes[number]) for number in slot.numbers) for slot in self.cluster.slots]
+        if sum(parts) * row <= left:
+            return self._bring_blocks(step, sums)
+        if sum(min(rows, most) for rows in parts) * row <= left:
+            return self._bring_partitions(step, sums)
+        return self._bring_ranges(step, sums)
 
-    def _bring_all(self, step: EStep, sums: Statistics) -> dict[int, State]:
+    def _bring_blocks(self, step: EStep, sums: Statistics) -> dict[int, State]:
         """Each block's sums come to the driver and are added in block order: the same bits as on one machine."""
         found = self.cluster.run(StepAndBring(step), self.step)
-        sums.psi[:] = 0
-        sums.theta[:] = 0
-        sums.objective = 0.0
+        _empty(sums)
         for _, part, _ in found:
             sums.psi[part.words] += part.psi
             sums.theta[part.tags] += part.theta
             sums.objective += float(part.objective)
         return {number: state for number, _, state in found}
 
-    def _bring_parts(self, step: EStep, sums: Statistics) -> dict[int, State]:
+    def _bring_partitions(self, step: EStep, sums: Statistics) -> dict[int, State]:
+        """Each partition's sums come to the driver and are added in partition order."""
+        found = self.cluster.run(AddUpAndBring(step), self.step)
+        _empty(sums)
+        for _, part, _ in found:
+            sums.psi[part.words] += part.psi
+            sums.theta[part.tags] += part.theta
+            sums.objective += sum(part.objectives.tolist())
+        return {number: state for numbers, _, states in found for number, state in zip(numbers, states, strict=True)}
+
+    def _bring_ranges(self, step: EStep, sums: Statistics) -> dict[int, State]:
         """Sums are added on executors, by ranges of words; states come a few partitions at a time."""
         few = sum(array.nbytes for array in self.state) <= self.bring_bytes
         stay = StepAndStay(step, bring_states=few)
@@ -177,3 +192,9 @@ class SparkRun(LocalRun):
             whole.tag_starts - tags.start, whole.tags[tags],
         )  # fmt: skip
         return Parcel(documents, block.n_words, block.n_tags, state)
+
+
+def _empty(sums: Statistics) -> None:
+    sums.psi[:] = 0
+    sums.theta[:] = 0
+    sums.objective = 0.0

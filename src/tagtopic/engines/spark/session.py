@@ -30,6 +30,9 @@ DEFAULTS = {
     "spark.ui.enabled": "false",
     # results are fetched in slices that we size ourselves
     "spark.driver.maxResultSize": "0",
+    # what travels is numbers in single precision: to compress them costs more than it saves
+    "spark.broadcast.compress": "false",
+    "spark.shuffle.compress": "false",
     # a task anywhere but where its blocks are can only say that it misses them
     "spark.locality.wait": "30s",
 }

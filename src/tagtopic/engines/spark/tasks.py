@@ -83,6 +83,35 @@ class PartSums(NamedTuple):
     objectives: Float64s
 
 
+def add_up(step: EStep, slot: Slot, scratch: Scratch) -> tuple[PartSums, list[State]]:
+    """Step the blocks of a partition; their sums, added in block order, and their states."""
+    words, tags = scratch.columns(slot.numbers)
+    like = step.parameters.value
+    n_topics, dtype = like.psi.shape[1], like.psi.dtype
+    psi, theta = np.zeros((len(words), n_topics), dtype), np.zeros((len(tags), n_topics), dtype)
+    objectives, states = [], []
+    with Workers(task_cores()) as workers:
+        for number in slot.numbers:
+            sums, state = step.make(number, scratch, workers)
+            psi[np.searchsorted(words, sums.words)] += sums.psi
+            theta[np.searchsorted(tags, sums.tags)] += sums.theta
+            objectives.append(float(sums.objective))
+            states.append(state)
+    return PartSums(words, psi, tags, theta, np.array(objectives)), states
+
+
+@dataclass(frozen=True)
+class AddUpAndBring:
+    """For models in between: yields (a partition's blocks, their sums added up, their states)."""
+
+    step: EStep
+
+    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[tuple[int, ...], PartSums, list[State]]]:
+        """Step the blocks of a partition."""
+        scratch.require(slot.numbers, self.step.before)
+        yield slot.numbers, *add_up(self.step, slot, scratch)
+
+
 @dataclass(frozen=True)
 class StepAndStay:
     """For large models: the sums of a partition stay in scratch, to be fetched in ranges of rows.
@@ -106,23 +135,9 @@ class StepAndStay:
             return PartSums(**stored)
         scratch.require(slot.numbers, self.step.before)
         scratch.forget_sums(slot.index, self.step.after)
-        sums = self._make(slot, scratch)
+        sums, _ = add_up(self.step, slot, scratch)
         scratch.keep_sums(slot.index, self.step.after, sums._asdict())
         return sums
-
-    def _make(self, slot: Slot, scratch: Scratch) -> PartSums:
-        words, tags = scratch.columns(slot.numbers)
-        like = self.step.parameters.value
-        n_topics, dtype = like.psi.shape[1], like.psi.dtype
-        psi, theta = np.zeros((len(words), n_topics), dtype), np.zeros((len(tags), n_topics), dtype)
-        objectives = []
-        with Workers(task_cores()) as workers:
-            for number in slot.numbers:
-                sums, _ = self.step.make(number, scratch, workers)
-                psi[np.searchsorted(words, sums.words)] += sums.psi
-                theta[np.searchsorted(tags, sums.tags)] += sums.theta
-                objectives.append(float(sums.objective))
-        return PartSums(words, psi, tags, theta, np.array(objectives))
 
 
 def first_state(stored: ScratchBlock, own: Parameters, *, each_rho: bool) -> State:
