@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qs
 
@@ -14,6 +12,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from tagtopic.explore import views
 from tagtopic.explore.errors import NothingToShowError
 from tagtopic.explore.rendering import STATIC, Renderer, static_file, static_version
+from tagtopic.explore.separated import csv_lines
 from tagtopic.explore.service.inference import require_texts
 from tagtopic.explore.service.limits import Threads
 from tagtopic.explore.service.schemas import LIMITS
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 PAGE = 50
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet would run as a formula."""
 
 Number = Annotated[int, Path(ge=0, le=1_000_000_000)]
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
@@ -133,7 +130,7 @@ class Pages:
             raise NothingToShowError(f"there is no such part of the audit: there are {', '.join(PARTS)}")
         await self.threads.run(lambda: self.explorer.audit)
         headers = {"Content-Disposition": f'attachment; filename="audit-{part}.csv"'}
-        return StreamingResponse(_csv(audit_rows(self.explorer, part)), media_type="text/csv", headers=headers)
+        return StreamingResponse(csv_lines(audit_rows(self.explorer, part)), media_type="text/csv", headers=headers)
 
     async def compare(self) -> HTMLResponse:
         """Two models side by side."""
@@ -175,20 +172,3 @@ class Pages:
             assets=static_version(),
             **context,
         )
-
-
-def _csv(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """Rows as CSV; what a spreadsheet would run is kept from running by an apostrophe."""
-    first = True
-    for row in rows:
-        line = io.StringIO()
-        writer = csv.DictWriter(line, list(row), lineterminator="\n")
-        if first:
-            writer.writeheader()
-            first = False
-        writer.writerow({name: _harmless(value) for name, value in row.items()})
-        yield line.getvalue()
-
-
-def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
