@@ -146,9 +146,10 @@ def test_an_error_is_not_kept() -> None:
 
 
 def test_a_line_fills_its_box() -> None:
-    drawn = line([(1, 10.0), (2, 20.0), (3, 15.0)], width=116, height=134, marks=[2, 9])
-    assert drawn.points == "8.0,112.0 58.0,12.0 108.0,62.0"
-    assert drawn.marks == (58.0,)
+    drawn = line([(1, 10.0), (2, 20.0), (3, 15.0)], width=131, height=134, marks=[2, 9])
+    assert drawn.points == "23.0,112.0 73.0,12.0 123.0,62.0"
+    assert drawn.marks == (73.0,)
+    assert drawn.left == 23.0  # the labels stand beside the line
     assert [tick.label for tick in drawn.y_ticks] == ["10", "20"]
     assert line([(1, 5.0)]).points.count(",") == 1
 

@@ -13,11 +13,12 @@ from tagtopic.explore import Explorer, ReportLimits, write_report
 from tagtopic.explore.report import render_report
 
 
-def unpacked(html: str) -> dict[str, str]:
-    pages: dict[str, str] = {}
+def unpacked(html: str, listed: str = "pages") -> dict[str, str]:
+    """The pages by their paths; or the files."""
+    found: dict[str, str] = {}
     for chunk in re.findall(r'<script type="text/plain" id="chunk-\d+">(.*?)</script>', html):
-        pages |= json.loads(gzip.decompress(base64.b64decode(chunk)))
-    return pages
+        found |= json.loads(gzip.decompress(base64.b64decode(chunk)))
+    return {path: found[path] for path in json.loads(re.findall(rf'id="{listed}">(.*?)</script>', html)[0])}
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +28,9 @@ def html(explorer: Explorer) -> str:
 
 def test_every_view_is_in_it(html: str) -> None:
     pages = unpacked(html)
-    assert set(pages) >= {"/", "/topics/0", "/topics/2", "/tags", "/documents", "/audit", "/compare"}
+    assert set(pages) >= {"/", "/topics/0", "/topics/2", "/tags", "/documents", "/audit", "/try", "/compare"}
     assert sum(path.startswith("/tags/") for path in pages) == 5
     assert sum(path.startswith("/documents/") for path in pages) == 20
-    index = json.loads(re.findall(r'id="pages">(.*?)</script>', html)[0])
-    assert index.keys() == pages.keys()
     assert 'class="w c' in pages["/documents/0"]
 
 
@@ -42,11 +41,25 @@ def test_it_says_what_was_left_out(html: str) -> None:
     assert "20 of the 60 documents" in pages["/documents"]
 
 
+def test_the_audit_comes_as_tables_to_act_on(html: str, explorer: Explorer) -> None:
+    pages, files = unpacked(html), unpacked(html, "files")
+    lines = files["/audit/entries.csv"].splitlines()
+    assert lines[0].startswith("document,tag,belongs")
+    assert len(lines) == 1 + len(explorer.audit.entries)
+    assert files["/audit/tags.csv"].count("\n") == 1 + len(explorer.audit.tags)
+    assert 'download="audit-entries.csv"' in pages["/audit"]
+
+
+def test_how_to_try_a_text_is_said(html: str) -> None:
+    assert "tagtopic serve MODEL" in unpacked(html)["/try"]
+
+
 def test_links_lead_only_to_pages_that_are_there(html: str) -> None:
     pages = unpacked(html)
     for page in pages.values():
         for path in re.findall(r'href="#(/[^"]*)"', page):
-            assert path in pages
+            assert path in pages | unpacked(html, "files")
+    assert not pages.keys() & unpacked(html, "files").keys()  # a file is never shown as a page
 
 
 def test_it_asks_for_nothing_from_elsewhere(html: str) -> None:

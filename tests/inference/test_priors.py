@@ -131,5 +131,5 @@ def test_mu_of_known_mixes_is_recovered_and_every_step_rises() -> None:
 
 def test_sum_log_latent_is_the_numpy_line_it_replaces() -> None:
     rho = np.random.default_rng(0).gamma(1.0, size=(20, 5)) + 0.01
-    expected = (digamma(rho) - digamma(rho.sum(axis=1, keepdims=True))).sum(axis=0)
-    np.testing.assert_allclose(sum_log_latent(rho, 0, 20), expected, rtol=1e-12)
+    expected = (digamma(rho) - digamma(rho.sum(axis=1, keepdims=True)))[2:17].sum(axis=0)
+    np.testing.assert_allclose(sum_log_latent(rho, 2, 17), expected, rtol=1e-12)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from tagtopic.bars import BAR, GONE, is_watched, new_bar
 from tagtopic.evaluation.search_result import TopicCount
 
 
@@ -22,16 +22,10 @@ class Teller:
 @contextmanager
 def watched(numbers: Sequence[int], progress: bool | None) -> Iterator[Teller]:
     """A bar on standard error; None: only if that is a terminal. Its length is in topics: these cost the time."""
-    if not (sys.stderr.isatty() if progress is None else progress):
+    if not is_watched(progress):
         yield Teller(lambda number: None, lambda iteration, bound, seconds: None, lambda cell: None)
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[last]}"),
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with new_bar("{task.description}", BAR, GONE, "{task.fields[last]}") as bar:
         task = bar.add_task("searching", total=sum(numbers), last="")
 
         def start(number: int) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tagtopic._version import __version__
+from tagtopic.bars import BAR, COUNT, GONE, LEFT, is_watched, new_bar
 
 Settings = dict[str, Any]
 Row = dict[str, Any]
@@ -147,27 +148,12 @@ def title_of(settings: Settings) -> str:
 
 @contextmanager
 def _bar(total: int, done: int, progress: bool | None) -> Iterator[Callable[[str, int], None]]:
-    import sys
-
-    if progress is False or (progress is None and not sys.stderr.isatty()):
+    if not is_watched(progress):
         yield lambda title, n: None
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        BarColumn(), MofNCompleteColumn(), TextColumn("cells,"), TimeElapsedColumn(), TextColumn("gone,"),
-        TimeRemainingColumn(), TextColumn("left: {task.description}"),
-    )  # fmt: skip
+    columns = (BAR, COUNT, "cells,", GONE, "gone,", LEFT, "left: {task.description}")
     # a cell takes minutes: the speed of the last half hour would forget nearly all of them
-    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=86400) as bar:
+    with new_bar(*columns, speed_estimate_period=86400) as bar:
         task = bar.add_task("", total=total, completed=done)
 
         def advance(title: str, n: int) -> None:

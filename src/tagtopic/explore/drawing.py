@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LEFT, RIGHT, TOP, BOTTOM = 8.0, 8.0, 12.0, 22.0
+RIGHT, TOP, BOTTOM = 8.0, 12.0, 22.0
+LETTER, GAP = 7.5, 8.0
+"""How wide a letter of a label is, and how far a label stands from the line, which must not run through it."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Line:
 
     width: float
     height: float
+    left: float
     points: str
     last: tuple[float, float]
     x_ticks: tuple[Tick, ...]
@@ -52,9 +55,11 @@ def line(
     low_x, high_x = min(xs), max(xs)
     low_y, high_y = (0.0 if from_zero else min(ys)), max(ys)
     span_x, span_y = (high_x - low_x) or 1.0, (high_y - low_y) or 1.0
+    labels = {y: _label(y, percent=percent) for y in (low_y, high_y)}
+    left = round(LETTER * max(map(len, labels.values())) + GAP, 1)
 
     def across(x: float) -> float:
-        return round(LEFT + (x - low_x) / span_x * (width - LEFT - RIGHT), 1)
+        return round(left + (x - low_x) / span_x * (width - left - RIGHT), 1)
 
     def up(y: float) -> float:
         return round(height - BOTTOM - (y - low_y) / span_y * (height - TOP - BOTTOM), 1)
@@ -62,10 +67,11 @@ def line(
     return Line(
         width=width,
         height=height,
+        left=left,
         points=" ".join(f"{across(x)},{up(y)}" for x, y in values),
         last=(across(xs[-1]), up(ys[-1])),
         x_ticks=tuple(Tick(across(x), f"{x:g}") for x in dict.fromkeys((low_x, high_x))),
-        y_ticks=tuple(Tick(up(y), _label(y, percent=percent)) for y in dict.fromkeys((low_y, high_y))),
+        y_ticks=tuple(Tick(up(y), label) for y, label in labels.items()),
         marks=tuple(across(x) for x in marks if low_x <= x <= high_x),
     )
 

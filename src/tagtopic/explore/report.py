@@ -24,7 +24,7 @@ import numpy as np
 from tagtopic.engines.workers import Workers
 from tagtopic.explore import views
 from tagtopic.explore.rendering import Renderer, static_file
-from tagtopic.explore.spreadsheet import csv_lines
+from tagtopic.explore.separated import csv_lines
 from tagtopic.explore.views.audit import PARTS, audit_rows
 from tagtopic.explore.views.search import DocumentList, FoundDocument, TagList
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 CHUNK = 40
 """Pages packed together: more pack better, fewer open sooner."""
 
-CSV_ROWS = 5000
-"""Of each part of the audit that the report can save as CSV, the worst; the service gives all."""
+FILE_ROWS = 20_000
+"""Rows of each table of the audit, the worst first: about a megabyte of a report with the longest of them."""
 
 LISTED = 300
 """Names in the list of tags; the search finds the others."""
@@ -96,6 +96,10 @@ def render_report(explorer: Explorer, limits: ReportLimits) -> str:
     while part := list(islice(made, CHUNK)):
         pages |= dict.fromkeys((path for path, _ in part), len(chunks))
         chunks.append(_packed(dict(part)))
+    files: dict[str, int] = {}  # apart from the pages: what is in them is text, and never shown as HTML
+    for file, text in _files(explorer):
+        files[file] = len(chunks)
+        chunks.append(_packed({file: text}))
     style, script = static_file("explorer.css").decode(), _script()
     return renderer.render(
         "report.html",
@@ -105,6 +109,7 @@ def render_report(explorer: Explorer, limits: ReportLimits) -> str:
         has_other=explorer.other is not None,
         overview=overview,
         pages=_json(pages),
+        files=_json(files),
         chunks=chunks,
         index=_json(_index(explorer, chosen["tags"])),
         style=style,
@@ -133,15 +138,20 @@ def _pages(explorer: Explorer, renderer: Renderer, chosen: dict[str, dict[int, N
         for document in documents:
             yield f"/documents/{document.number}", renderer.fragment("document", view=document)
         if explorer.can_audit:
-            yield "/audit", renderer.fragment("audit", view=views.audit(explorer))
-            for part in PARTS:
-                rows = islice(audit_rows(explorer, part), CSV_ROWS)
-                yield f"/audit/{part}.csv", "".join(csv_lines(rows))
+            yield "/audit", renderer.fragment("audit", view=views.audit(explorer), most_rows=FILE_ROWS)
         else:
             yield "/audit", renderer.fragment("problem", code="", sentence="There are no tags to audit")
     yield "/try", renderer.fragment("try_elsewhere")
     if explorer.other is not None:
         yield "/compare", renderer.fragment("compare", view=views.compare(explorer))
+
+
+def _files(explorer: Explorer) -> Iterator[tuple[str, str]]:
+    """What can be taken away: the tables of the audit."""
+    if explorer.can_audit:
+        for part in PARTS:
+            rows = islice(audit_rows(explorer, part), FILE_ROWS)
+            yield f"/audit/{part}.csv", "".join(csv_lines(rows))
 
 
 def _tags(explorer: Explorer, most: int) -> dict[int, None]:

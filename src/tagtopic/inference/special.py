@@ -52,15 +52,6 @@ def inverse_digamma(y: float) -> float:
 
 
 @compiled
-def digamma_of(values: Float64s) -> Float64s:
-    """Psi of each value."""
-    out = np.empty(values.shape[0])
-    for i in range(values.shape[0]):
-        out[i] = digamma(values[i])
-    return out
-
-
-@compiled
 def inverse_digamma_of(values: Float64s) -> Float64s:
     """The inverse of Psi at each value."""
     out = np.empty(values.shape[0])

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import mmap
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tagtopic.bars import BAR, COUNT, GONE, LEFT, is_watched, new_bar
 from tagtopic.models.em import Callback, Fit
 
 
 @contextmanager
 def watched(fit: Fit, progress: bool | None) -> Iterator[list[Callback]]:
     """Callbacks that draw a bar on standard error; none unless ``progress`` is true, or None with a terminal there."""
-    if progress is False or (progress is None and not sys.stderr.isatty()):
+    if not is_watched(progress):
         yield []
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = [
-        TextColumn("fitting"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TimeRemainingColumn(), TextColumn("{task.fields[news]}"),
-    ]  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with new_bar("fitting", BAR, COUNT, GONE, LEFT, "{task.fields[news]}") as bar:
         task = bar.add_task("fit", total=fit.settings.max_iter, completed=len(fit.history.bound), news="")
 
         def show(iteration: int, bound: float, seconds: float) -> None:

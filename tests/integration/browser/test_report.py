@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.integration.browser.test_pages import serious_faults
 
 
 @pytest.mark.parametrize(
-    "path", ["", "#/topics/1", "#/tags", "#/tags/2", "#/documents/0", "#/try", "#/audit", "#/compare"]
+    "path", ["", "#/topics/1", "#/tags", "#/tags/2", "#/documents/0", "#/audit", "#/try", "#/compare"]
 )
 def test_views_of_the_report_are_there_and_accessible(page: Any, report: str, path: str) -> None:
     requests: list[str] = []
@@ -40,15 +41,14 @@ def test_one_walks_through_the_report(page: Any, report: str) -> None:
     page.wait_for_function("() => document.querySelector('h1').textContent.trim() === 'Jane'")
 
 
-def test_the_report_saves_its_audit(page: Any, report: str) -> None:
+def test_the_audit_can_be_taken_away_as_a_table(page: Any, report: str) -> None:
     page.goto(f"{report}#/audit")
-    with page.expect_download() as download:
+    with page.expect_download() as waiting:
         page.get_by_role("link", name="tags on documents").click()
-    assert download.value.suggested_filename == "audit-entries.csv"
-    lines = download.value.path().read_text("utf-8").splitlines()
-    assert lines[0] == "document,tag,belongs,p_value,weight,expected_weight,disagreeing"
-    assert len(lines) > 100
-    assert page.locator("h1").inner_text() == "Audit"
+    assert waiting.value.suggested_filename == "audit-entries.csv"
+    lines = Path(waiting.value.path()).read_text("utf-8-sig").splitlines()
+    assert lines[0].startswith("document,tag,belongs")
+    assert len(lines) > 50
 
 
 def test_what_is_left_out_is_told(page: Any, report: str) -> None:

@@ -14,8 +14,6 @@ HAS_KIND = re.compile(r"[^\W\d][\w.-]*:(?!//)\S")
 TAGS_COLUMN = "tags"  # whose values are tags as they stand
 CACHE_SIZE = 1 << 18
 
-Scalar = str | None
-
 
 def scalar_of(value: Any) -> str | None:
     """A single value as a string; None for null, NaN and their like. Whole floats lose their ".0"."""

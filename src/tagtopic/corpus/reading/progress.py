@@ -1,9 +1,10 @@
 """A bar that knows the bytes while files are read, and the words while they are counted, for a person who watches."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from tagtopic.bars import BAR, LEFT, is_watched, new_bar
 
 
 class Meter:
@@ -47,14 +48,8 @@ class Bar(Meter):
 @contextmanager
 def meter(shown: bool | None) -> Iterator[Meter]:
     """A bar on standard error; None: only if that is a terminal."""
-    if not (sys.stderr.isatty() if shown is None else shown):
+    if not is_watched(shown):
         yield Meter()
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[done]}"), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with new_bar("{task.description}", BAR, "{task.fields[done]}", LEFT) as progress:
         yield Bar(progress)

@@ -12,10 +12,10 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from tagtopic.explore import views
 from tagtopic.explore.errors import NothingToShowError
 from tagtopic.explore.rendering import STATIC, Renderer, static_file, static_version
+from tagtopic.explore.separated import csv_lines
 from tagtopic.explore.service.inference import require_texts
 from tagtopic.explore.service.limits import Threads
 from tagtopic.explore.service.schemas import LIMITS
-from tagtopic.explore.spreadsheet import csv_lines
 from tagtopic.explore.views.audit import PARTS, audit_rows
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PAGE = 50
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
 Number = Annotated[int, Path(ge=0, le=1_000_000_000)]
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 Words = Annotated[str, Query(max_length=1000)]

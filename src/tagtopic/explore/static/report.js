@@ -3,7 +3,7 @@
 (() => {
   const read = (id) => document.getElementById(id);
   const chunks = new Map();
-  let pages;
+  let pages, files;
 
   async function chunk(number) {
     if (!chunks.has(number)) {
@@ -36,25 +36,26 @@
     if (moved) { scrollTo(0, 0); main.focus(); }
   }
 
-  // a file to save, packed like the pages
-  async function save(link) {
+  // a file that the report holds: the link's address is that of its packed text
+  async function download(link) {
     const path = link.getAttribute("href").slice(1);
-    const text = (await chunk(pages[path]))[path];
-    const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-    const made = Object.assign(document.createElement("a"), { href: address, download: link.download });
-    made.click();
-    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+    const text = (await chunk(files[path]))[path];
+    const address = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
+    const file = Object.assign(document.createElement("a"), { href: address, download: link.download });
+    file.click();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
   }
 
   document.addEventListener("click", (event) => {
-    const link = event.target.closest('a[download][href^="#/"]');
-    if (!link) return;
+    const link = event.target.closest("a[download]");
+    if (!link || !link.getAttribute("href").startsWith("#/")) return; // the file's own link is a blob's
     event.preventDefault();
-    save(link);
+    download(link);
   });
 
   document.addEventListener("DOMContentLoaded", () => {
     pages = JSON.parse(read("pages").textContent);
+    files = JSON.parse(read("files").textContent);
     addEventListener("hashchange", () => show(true));
     if (location.hash.startsWith("#/") && location.hash !== "#/") show(false);
     for (const form of document.querySelectorAll("form.search")) form.addEventListener("submit", (e) => e.preventDefault());

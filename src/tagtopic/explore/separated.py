@@ -1,4 +1,4 @@
-"""Rows as CSV that people open in a spreadsheet."""
+"""Rows as CSV, for people who open it in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Rows as CSV with a header; what a spreadsheet would run is kept from running by an apostrophe."""
+    """A line a row, names first; what a spreadsheet would run is kept from running by an apostrophe."""
     first = True
     for row in rows:
         line = io.StringIO()
