@@ -1,11 +1,15 @@
-"""The seconds of an iteration on Spark as a sum of what it does, fitted on what benchmarks/spark.py measured.
+"""The cost of an iteration on Spark as a sum of what it does, fitted on what benchmarks/spark.py measured.
 
-    python benchmarks/cost_model.py FOLDER/generated-500000-150000-200000/spark.jsonl [--check 0]
+    python benchmarks/cost_model.py FOLDER/generated-500000-150000-200000/spark.jsonl
 
-An iteration takes  jobs + E K compute / cores + K (V + L) passing,  for E (document, word) entries, V words, L
-tags and K topics; the three prices are found by least squares of relative errors, none negative.
-One measured cell is left out and predicted from the others (``--check`` says which; the largest by default). Then the
-same prices, with the network's in place of this machine's loopback, for a billion documents.
+Fitted are seconds of CPU, which a busy machine does not change as it changes the clock. For E (document, word) entries,
+V words, L tags and K topics:
+
+    executors' Pythons   compute x E K
+    everything else      jobs + passing x K (V + L): parameters out, sums back, by driver, its Java and the executors'
+
+The prices are found by least squares of relative errors, none negative. The largest cell is left out and predicted from
+the others. Then the same prices, and a network's instead of this machine's loopback, for a billion documents.
 """
 
 from __future__ import annotations
@@ -18,57 +22,81 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-PRICES = ("jobs", "compute", "passing")
 NETWORK = 1.25e9
 """Bytes a second from and to one machine: 10 Gbit/s."""
 
-
-def work(row: dict[str, Any]) -> list[float]:
-    """What an iteration does, in the units of the prices."""
-    k = row["topics"]
-    return [1.0, row["entries"] * k / row["workers"] / 1e9, k * (row["words"] + row["tags"]) * 4 / 1e9]
+Row = dict[str, Any]
 
 
-def fit(rows: list[dict[str, Any]]) -> Any:
-    """The prices, by relative error."""
-    done, taken = np.array([work(row) for row in rows]), np.array([row["spark"] for row in rows])
-    return nnls(done / taken[:, None], np.ones(len(rows)))[0]
+def entry_topics(row: Row) -> float:
+    """E K, in thousand millions."""
+    return float(row["entries"] * row["topics"] / 1e9)
 
 
-def show_prediction(rows: list[dict[str, Any]], left_out: int) -> None:
-    """Each cell beside its prediction; the one left out by prices that never saw it."""
-    kept = [row for i, row in enumerate(rows) if i != left_out]
-    prices = fit(kept)
-    units = ("s", "s per 10^9 entry-topics and core", "s per GB of parameters")
+def parameters(row: Row) -> float:
+    """K (V + L), in gigabytes."""
+    return float(4 * row["topics"] * (row["words"] + row["tags"]) / 1e9)
+
+
+def pythons(row: Row) -> float:
+    """CPU of the executors' Pythons."""
+    return float(row["cpu"]["their Pythons"])
+
+
+def rest(row: Row) -> float:
+    """CPU of everything else."""
+    return float(row["spark_cpu"] - pythons(row))
+
+
+def priced(work: list[list[float]], taken: list[float]) -> Any:
+    """Prices by least squares of relative errors."""
+    return nnls(np.array(work) / np.array(taken)[:, None], np.ones(len(taken)))[0]
+
+
+def fit(rows: list[Row]) -> tuple[float, float, float]:
+    """(compute, jobs, passing)."""
+    (compute,) = priced([[entry_topics(row)] for row in rows], [pythons(row) for row in rows])
+    jobs, passing = priced([[1.0, parameters(row)] for row in rows], [rest(row) for row in rows])
+    return float(compute), float(jobs), float(passing)
+
+
+def predicted(row: Row, prices: tuple[float, float, float]) -> float:
+    """Seconds of CPU."""
+    compute, jobs, passing = prices
+    return compute * entry_topics(row) + jobs + passing * parameters(row)
+
+
+def show_prediction(rows: list[Row]) -> None:
+    """Each cell beside its prediction; the largest by prices that never saw it."""
+    largest = max(rows, key=entry_topics)
+    prices = fit([row for row in rows if row is not largest])
     print(
-        "fitted on",
-        len(kept),
-        "cells:",
-        "; ".join(f"{n} {p:.3g} {u}" for n, p, u in zip(PRICES, prices, units, strict=True)),
+        f"fitted on {len(rows) - 1} cells: compute {prices[0]:.2f} s per 10^9 entry-topics, jobs {prices[1]:.2f} s, "
+        f"passing {prices[2]:.1f} s per GB of parameters"
     )
-    print("workers topics ratio  measured  predicted")
-    for i, row in enumerate(rows):
-        mark = "  <- left out" if i == left_out else ""
+    print("workers topics ratio  CPU s predicted")
+    for row in rows:
+        mark = "  <- left out" if row is largest else ""
         print(
-            f"{row['workers']:7} {row['topics']:6} {row['ratio']:5.1f} {row['spark']:9.2f} "
-            f"{float(np.dot(work(row), prices)):10.2f}{mark}"
+            f"{row['workers']:7} {row['topics']:6} {row['ratio']:5.1f} {row['spark_cpu']:6.2f} "
+            f"{predicted(row, prices):9.2f}{mark}"
         )
 
 
-def extrapolate(prices: Any, n: dict[str, float]) -> None:
-    """A billion documents on a thousand nodes."""
+def extrapolate(prices: tuple[float, float, float], n: dict[str, float]) -> None:
+    """An iteration of a billion documents on a thousand nodes, part by part."""
     entries, cores = n["documents"] * n["entries"], n["nodes"] * n["cores"]
-    parameters = 4 * n["topics"] * (n["words"] + n["tags"])
+    size = 4 * n["topics"] * (n["words"] + n["tags"])
     states = 4 * n["documents"] * (1 + n["tags_each"])
     parts = {
-        "compute": prices[1] * entries * n["topics"] / cores / 1e9,
-        "parameters out and back through the driver's network": 2 * parameters / NETWORK,
-        "states (TWTM) to the driver": states / NETWORK,
-        "states (TWDA) to the driver": (states + 4 * n["documents"] * n["topics"]) / NETWORK,
-        "shuffled by each node": parameters / NETWORK,
-        "jobs": prices[0],
+        "E-step on all cores": prices[0] * entries * n["topics"] / 1e9 / cores,
+        "parameters out of and sums into the driver": 2 * size / NETWORK,
+        "sums shuffled, into and out of each node": 2 * size / NETWORK,
+        "states into the driver, TWTM": states / NETWORK,
+        "states into the driver, TWDA": (states + 4 * n["documents"] * n["topics"]) / NETWORK,
+        "jobs": prices[1],
     }
-    print(", ".join(f"{name} {value:,.0f}" for name, value in n.items()))
+    print(", ".join(f"{value:,.0f} {name}" for name, value in n.items()))
     for name, seconds in parts.items():
         print(f"  {name}: {seconds:,.1f} s")
 
@@ -76,11 +104,8 @@ def extrapolate(prices: Any, n: dict[str, float]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--check", type=int, help="the number of the cell that is left out; the largest by default")
-    arguments = parser.parse_args()
-    rows = [json.loads(line) for line in arguments.results.read_text().splitlines()]
-    largest = max(range(len(rows)), key=lambda i: rows[i]["entries"] * rows[i]["topics"] / rows[i]["workers"])
-    show_prediction(rows, largest if arguments.check is None else arguments.check)
+    rows = [json.loads(line) for line in parser.parse_args().results.read_text().splitlines()]
+    show_prediction(rows)
     sizes = {"documents": 1e9, "entries": 100, "tags_each": 3, "words": 1e6, "tags": 1e7, "topics": 100}
     extrapolate(fit(rows), sizes | {"nodes": 1000, "cores": 32})
 
