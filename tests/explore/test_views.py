@@ -67,7 +67,7 @@ def test_a_tag_has_its_topics_words_documents_and_doubtful_uses(explorer: Explor
     number = explorer.tag_numbers["author:Mary"]
     view = views.tag(explorer, number)
     assert (view.tag, view.kind, view.value) == ("author:Mary", "author", "Mary")
-    assert view.mix[0].topic == topic_of(explorer, "monster")
+    assert view.topics[0].topic == topic_of(explorer, "monster")
     assert view.n_documents == 21
     assert view.documents is not None
     assert view.suspicious is not None

@@ -38,7 +38,7 @@ class SuspiciousUse:
 
 @dataclass(frozen=True)
 class TagView:
-    """One tag. ``share`` is the share of training documents that have it.
+    """One tag. ``frequency`` is the share of training documents that have it.
 
     ``documents`` (by weight) is None where no documents were given, ``suspicious`` also until the audit is made.
     """
@@ -47,8 +47,8 @@ class TagView:
     number: int
     kind: str
     value: str
-    share: float
-    mix: tuple[TopicShare, ...]
+    frequency: float
+    topics: tuple[TopicShare, ...]
     words: tuple[WordShare, ...]
     distinctive: tuple[WordShare, ...]
     similar: tuple[TagValue, ...]
@@ -65,17 +65,17 @@ def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True
     name = model.tag_names_[number]
     kind, colon, value = name.partition(":")
     distribution = model.tag_topics_[number] @ model.components_
-    share = float(model.tag_frequencies_[number])
+    frequency = float(model.tag_frequencies_[number])
     audited = with_audit and explorer.can_audit and explorer.audit_ready
     return TagView(
         tag=name,
         number=number,
         kind=kind if colon else "",
         value=value if colon else name,
-        share=share,
-        mix=topic_mix(explorer, model.tag_topics_[number]),
+        frequency=frequency,
+        topics=topic_mix(explorer, model.tag_topics_[number]),
         words=words_of(explorer, distribution, n),
-        distinctive=distinctive_words(explorer, distribution, max(share, 1e-3), n),
+        distinctive=distinctive_words(explorer, distribution, max(frequency, 1e-3), n),
         similar=with_numbers(explorer, most_alike(explorer.tag_roots, number, model.tag_names_, n)),
         n_documents=None if explorer.corpus is None else _count(explorer, number),
         documents=None if explorer.corpus is None else _documents(explorer, number, n),
