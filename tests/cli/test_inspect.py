@@ -36,7 +36,7 @@ def test_one_topic(tagtopic: Command, model: Path) -> None:
 def test_a_tag_has_topics_words_and_relatives(tagtopic: Command, model: Path) -> None:
     tag: Any = tagtopic("tags", model, "author:Mary", "--json", "--top", 3).json
     assert {word["word"] for word in tag["words"]} <= set(SUBJECTS["author:Mary"].split())
-    assert tag["topics"][0]["weight"] > 0.5
+    assert tag["topics"][0]["share"] > 0.5
     assert len(tag["similar"]) == 3
     table = tagtopic("tags", model, "author:Mary")
     assert table.out.startswith("author:Mary")

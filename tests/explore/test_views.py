@@ -32,7 +32,7 @@ def test_without_documents_there_is_no_quality(bare: Explorer) -> None:
     assert (view.quality, view.n_documents) == (None, None)
     assert views.topic(bare, 0).documents is None
     assert views.tag(bare, 0).documents is None
-    assert views.tag(bare, 0).document_mix is None
+    assert views.tag(bare, 0).document_topics is None
 
 
 def test_held_out_perplexity_is_shown_where_there_is_one(explorer: Explorer) -> None:
@@ -68,12 +68,12 @@ def test_a_tag_has_its_topics_words_documents_and_doubtful_uses(explorer: Explor
     number = explorer.tag_numbers["author:Mary"]
     view = views.tag(explorer, number)
     assert (view.tag, view.kind, view.value) == ("author:Mary", "author", "Mary")
-    assert view.mix[0].topic == topic_of(explorer, "monster")
+    assert view.topics[0].topic == topic_of(explorer, "monster")
     assert view.n_documents == 21
     own = explorer.documents.tags.toarray()[:, number] > 0
     mean = explorer.model.transform(explorer.documents)[own].mean(axis=0)
-    assert view.document_mix is not None
-    assert {part.topic: part.share for part in view.document_mix} == pytest.approx(
+    assert view.document_topics is not None
+    assert {part.topic: part.share for part in view.document_topics} == pytest.approx(
         {topic: share for topic, share in enumerate(mean) if share >= 0.02}, rel=1e-4
     )
     assert view.documents is not None

@@ -105,7 +105,7 @@ def fit(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Start of the random numbers.")] = 0,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
-    min_documents: options.MinWordDocuments = None,
+    min_df: options.MinDf = None,
     min_tag_documents: options.MinTagDocuments = 1,
     max_words: options.MaxWords = None,
     stop_words: options.StopWords = None,
@@ -135,7 +135,7 @@ def fit(
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: there is no folder {target.parent}")
     columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
-    rules = rules_of(min_documents, min_tag_documents, max_words, stop_words)
+    rules = rules_of(min_df, min_tag_documents, max_words, stop_words)
     settings = _checkpoint(target, checkpoint_every, resume=resume, quiet=quiet)
     estimator = estimator_class(model)(
         n_topics=topics,

@@ -56,9 +56,7 @@ Format = Annotated[
         show_default="by name, - by first line",
     ),
 ]
-MinWordDocuments = Annotated[
-    int | None, typer.Option("--min-word-documents", min=1, help="Leave out words in fewer documents.")
-]
+MinDf = Annotated[int | None, typer.Option("--min-df", min=1, help="Leave out words in fewer documents.")]
 MinTagDocuments = Annotated[int, typer.Option("--min-tag-documents", min=1, help="Leave out tags on fewer documents.")]
 MaxWords = Annotated[int | None, typer.Option("--max-words", min=1, help="Keep the commonest words only.")]
 StopWords = Annotated[

@@ -53,7 +53,7 @@ def search_topics(
     ] = None,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
-    min_documents: options.MinWordDocuments = None,
+    min_df: options.MinDf = None,
     min_tag_documents: options.MinTagDocuments = 1,
     max_words: options.MaxWords = None,
     stop_words: options.StopWords = None,
@@ -72,7 +72,7 @@ def search_topics(
 
     numbers = _numbers(topics)
     columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
-    rules = rules_of(min_documents, min_tag_documents, max_words, stop_words)
+    rules = rules_of(min_df, min_tag_documents, max_words, stop_words)
     corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
     remark(f"read {corpus!r}", quiet=quiet)
     try:

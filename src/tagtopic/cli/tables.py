@@ -49,12 +49,12 @@ def tags_answer(model: TagTopicModel, chosen: Sequence[str], n_words: int = 5) -
     return Answer(
         title=f"{len(found):,} tags of {len(model.tag_names_):,}",
         columns=[Column("tag"), Column("documents", number=True), Column("topics", ratio=1)],
-        lines=[[tag, percent(share), _topics_in_words(model, _main(mix), n_words)] for tag, share, mix in found],
-        value=[{"tag": tag, "share": share, "topics": topic_records(model, mix)} for tag, share, mix in found],
+        lines=[[tag, percent(used), _topics_in_words(model, _main(mix), n_words)] for tag, used, mix in found],
+        value=[{"tag": tag, "frequency": used, "topics": topic_records(model, mix)} for tag, used, mix in found],
         rows=[
-            {"tag": tag, "share": share, "topic": topic, "weight": weight}
-            for tag, share, mix in found
-            for topic, weight in mix
+            {"tag": tag, "frequency": used, "topic": topic, "share": share}
+            for tag, used, mix in found
+            for topic, share in mix
         ],
     )
 
@@ -77,7 +77,7 @@ def tag_answer(model: TagTopicModel, tag: str, n: int = 10) -> Answer:
             "words": records(words, "word"),
             "similar": records(similar, "tag", "likeness"),
         },
-        rows=[{"tag": tag, "topic": topic, "weight": weight} for topic, weight in mix],
+        rows=[{"tag": tag, "topic": topic, "share": share} for topic, share in mix],
     )
 
 
@@ -131,8 +131,8 @@ def records(ranked: Ranked, name: str, measure: str = "probability") -> list[dic
 def topic_records(model: TagTopicModel, mix: Sequence[tuple[int, float]], n_words: int = 10) -> list[dict[str, Any]]:
     """A topic mix as JSON records, each topic with its words."""
     return [
-        {"topic": topic, "weight": weight, "words": [word for word, _ in model.top_words(topic, n_words)]}
-        for topic, weight in mix
+        {"topic": topic, "share": share, "words": [word for word, _ in model.top_words(topic, n_words)]}
+        for topic, share in mix
     ]
 
 

@@ -55,7 +55,7 @@ def plot_tag(model: Any, tag: str, n: int) -> Any:
     explorer = Explorer(model)
     view = views.tag(explorer, model._tag(tag), n)
     figure = _two("topics", "words, times as probable as elsewhere", view.tag)
-    figure.add_trace(_topic_bars(view.mix), row=1, col=1)
+    figure.add_trace(_topic_bars(view.topics), row=1, col=1)
     words = view.distinctive[::-1]
     figure.add_trace(_bars([_plain(w.word, 40) for w in words], [w.lift for w in words]), row=1, col=2)
     return figure
@@ -65,7 +65,7 @@ def plot_document(model: Any, document: Any, tags: Any) -> Any:
     """A document's topics and tag weights."""
     view = look_at(Explorer(model), model.one_document(document, tags))
     figure = _two("topics", "tags by weight, with 90% intervals", view.id)
-    figure.add_trace(_topic_bars(view.mix), row=1, col=1)
+    figure.add_trace(_topic_bars(view.topics), row=1, col=1)
     own = view.tags[::-1]
     trace = _bars([_plain(tag.tag, 50) for tag in own], [tag.weight for tag in own])
     if own and own[0].low is not None:

@@ -69,7 +69,7 @@ class DocumentView:
     id: str
     number: int | None
     n_words: int
-    mix: tuple[TopicShare, ...]
+    topics: tuple[TopicShare, ...]
     tags: tuple[WeighedTag, ...]
     no_tag: float
     unknown_tags: tuple[str, ...]
@@ -116,7 +116,7 @@ def look_at(
         id=one.ids[0],
         number=number,
         n_words=int(one.lengths()[0]),
-        mix=topic_mix(explorer, found.topics[0]),
+        topics=topic_mix(explorer, found.topics[0]),
         tags=tags,
         no_tag=float(found.latent[0]),
         unknown_tags=unknown,

@@ -38,24 +38,24 @@ class SuspiciousUse:
 
 @dataclass(frozen=True)
 class TagView:
-    """One tag. ``share`` is the share of training documents that have it.
+    """One tag. ``frequency`` is the share of training documents that have it.
 
-    ``mix`` is what the tag itself explains; ``document_mix`` is the mean of its documents, which their other tags and
-    they themselves shape too. ``document_mix`` and ``documents`` (by weight) are None where no documents were given,
-    ``suspicious`` also until the audit is made.
+    ``topics`` is what the tag itself explains; ``document_topics`` is the mean of its documents, which their other tags
+    and they themselves shape too. ``document_topics`` and ``documents`` (by weight) are None where no documents were
+    given, ``suspicious`` also until the audit is made.
     """
 
     tag: str
     number: int
     kind: str
     value: str
-    share: float
-    mix: tuple[TopicShare, ...]
+    frequency: float
+    topics: tuple[TopicShare, ...]
     words: tuple[WordShare, ...]
     distinctive: tuple[WordShare, ...]
     similar: tuple[TagValue, ...]
     n_documents: int | None
-    document_mix: tuple[TopicShare, ...] | None
+    document_topics: tuple[TopicShare, ...] | None
     documents: tuple[DocumentValue, ...] | None
     suspicious: tuple[SuspiciousUse, ...] | None
 
@@ -68,20 +68,20 @@ def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True
     name = model.tag_names_[number]
     kind, colon, value = name.partition(":")
     distribution = model.tag_topics_[number] @ model.components_
-    share = float(model.tag_frequencies_[number])
+    frequency = float(model.tag_frequencies_[number])
     audited = with_audit and explorer.can_audit and explorer.audit_ready
     return TagView(
         tag=name,
         number=number,
         kind=kind if colon else "",
         value=value if colon else name,
-        share=share,
-        mix=topic_mix(explorer, model.tag_topics_[number]),
+        frequency=frequency,
+        topics=topic_mix(explorer, model.tag_topics_[number]),
         words=words_of(explorer, distribution, n),
-        distinctive=distinctive_words(explorer, distribution, max(share, 1e-3), n),
+        distinctive=distinctive_words(explorer, distribution, max(frequency, 1e-3), n),
         similar=with_numbers(explorer, most_alike(explorer.tag_roots, number, model.tag_names_, n)),
         n_documents=None if explorer.corpus is None else _count(explorer, number),
-        document_mix=None if explorer.corpus is None else _document_mix(explorer, number),
+        document_topics=None if explorer.corpus is None else _document_topics(explorer, number),
         documents=None if explorer.corpus is None else _documents(explorer, number, n),
         suspicious=_suspicious(explorer, name, n) if audited else None,
     )
@@ -92,7 +92,7 @@ def _count(explorer: Explorer, number: int) -> int:
     return int(starts[number + 1] - starts[number])
 
 
-def _document_mix(explorer: Explorer, number: int) -> tuple[TopicShare, ...]:
+def _document_topics(explorer: Explorer, number: int) -> tuple[TopicShare, ...]:
     weights = explorer.weights_by_tag
     documents = weights.indices[weights.indptr[number] : weights.indptr[number + 1]]
     return topic_mix(explorer, explorer.posteriors.topics[documents].mean(axis=0)) if len(documents) else ()
