@@ -24,7 +24,7 @@ myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3  # so that pages can link to each other's sections, and a wrong link is an error
 
 default_role = "literal"
-autodoc_typehints = "none"  # the signature says them once
+autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 100
 

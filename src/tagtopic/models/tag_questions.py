@@ -63,9 +63,9 @@ class TagQuestions:
         Examples
         --------
         >>> for tag, probability in model.predict_tags(["a monster"], n=2)[0]:
-        ...     print(tag, round(probability, 1))
-        monster 1.0
-        space 1.0
+        ...     print(tag, probability > 0.5)
+        monster True
+        space True
         """
         check_is_fitted(self)
         if method not in METHODS:
