@@ -13,7 +13,8 @@ README = PAGE.read_text("utf-8")
 def test_every_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_page(PAGE, tmp_path, monkeypatch, capsys)["model"]
+    model = run_page(PAGE, tmp_path, monkeypatch, capsys)["model"]
+    assert {model.top_words(topic, 1)[0][0] for topic in range(2)} == {"detective", "ship"}  # as a reader expects
     assert sum(len(block.code.splitlines()) for block in blocks(PAGE) if block.language == "sh") > 5
 
 
