@@ -91,3 +91,11 @@ def test_the_paper_s_score_is_the_log_likelihood() -> None:
     out = np.empty((6, 12))
     tag_log_likelihoods(counts.indptr, counts.indices, counts.data, psi, theta, 2, 8, out)
     assert out == pytest.approx(log_likelihoods_reference(counts.toarray()[2:8], psi, theta), rel=1e-5)
+
+
+def test_the_score_of_a_long_document_does_not_underflow() -> None:
+    psi = RNG.dirichlet(np.ones(400), 3).T.astype(np.float32)
+    theta = RNG.dirichlet(np.ones(3), 5).astype(np.float32)
+    counts, out = sp.csr_array(np.ones((1, 400), np.float32)), np.empty((1, 5))  # each probability is about 1/400
+    tag_log_likelihoods(counts.indptr, counts.indices, counts.data, psi, theta, 0, 1, out)
+    assert out == pytest.approx(log_likelihoods_reference(counts.toarray(), psi, theta), rel=1e-5)
