@@ -127,6 +127,8 @@ def test_mu_of_known_mixes_is_recovered_and_every_step_rises() -> None:
     np.testing.assert_allclose(mu, true, rtol=0.1)
     gradient = 3000 * (digamma(mu.sum()) - digamma(mu)) + logs
     np.testing.assert_allclose(gradient, 0, atol=1e-4 * 3000)
+    soon = update_latent_prior(np.ones(4), logs, 3000, steps=9)  # steps of Newton, not of a mere ascent
+    np.testing.assert_allclose(3000 * (digamma(soon.sum()) - digamma(soon)) + logs, 0, atol=1e-6)
 
 
 def test_sum_log_latent_is_the_numpy_line_it_replaces() -> None:

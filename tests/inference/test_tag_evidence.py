@@ -69,6 +69,21 @@ def test_new_documents_and_few_neighbours() -> None:
         np.testing.assert_allclose(found.best[i][:, te.ALL_MEAN], likeness.mean(), rtol=2e-4)
 
 
+def test_tags_that_are_given_have_the_evidence_that_found_ones_have() -> None:
+    vectors = weighted_rows(COUNTS, word_scores(COUNTS))
+    memory = build_memory(vectors[:30], TAGS[:30], KINDS, NAMES, n_jobs=1)
+    starts, tags = np.arange(0, 121, 12), np.tile(np.arange(12, dtype=np.int32), 10)
+    values, best = np.zeros((120, te.N_COLUMNS), np.float32), np.zeros((120, te.N_MEASURES), np.float32)
+    te.gather_given(memory, queries_of(vectors[30:]), 2, 9, starts, tags, 50, values, best)
+    found = gather(memory, queries_of(vectors[30:]), 12, np.ones(12, bool), n_jobs=1)
+    for i in range(2, 9):
+        chosen = found.tags[i, : found.found[i]]
+        np.testing.assert_array_equal(values[12 * i + chosen], found.values[i, : len(chosen)])
+        np.testing.assert_array_equal(best[12 * i + chosen], found.best[i, : len(chosen)])
+    assert not values[:24].any()
+    assert not values[108:].any()
+
+
 def test_the_paper_s_score_is_the_log_likelihood() -> None:
     psi = RNG.dirichlet(np.ones(30), 4).T.astype(np.float32)
     theta = RNG.dirichlet(np.ones(4), 12).astype(np.float32)
@@ -76,3 +91,11 @@ def test_the_paper_s_score_is_the_log_likelihood() -> None:
     out = np.empty((6, 12))
     tag_log_likelihoods(counts.indptr, counts.indices, counts.data, psi, theta, 2, 8, out)
     assert out == pytest.approx(log_likelihoods_reference(counts.toarray()[2:8], psi, theta), rel=1e-5)
+
+
+def test_the_score_of_a_long_document_does_not_underflow() -> None:
+    psi = RNG.dirichlet(np.ones(400), 3).T.astype(np.float32)
+    theta = RNG.dirichlet(np.ones(3), 5).astype(np.float32)
+    counts, out = sp.csr_array(np.ones((1, 400), np.float32)), np.empty((1, 5))  # each probability is about 1/400
+    tag_log_likelihoods(counts.indptr, counts.indices, counts.data, psi, theta, 0, 1, out)
+    assert out == pytest.approx(log_likelihoods_reference(counts.toarray(), psi, theta), rel=1e-5)

@@ -289,9 +289,13 @@ class Corpus:
         """How many different tags the vocabulary has."""
         return len(self._tag_names)
 
-    @cached_property
+    @property
     def n_tokens(self) -> int:
         """How many words there are in all, repeats counted."""
+        return self._n_tokens
+
+    @cached_property
+    def _n_tokens(self) -> int:
         return int(self.lengths().sum())
 
     def lengths(self) -> NDArray[Any]:

@@ -249,14 +249,17 @@ class Extent(Protocol):
     @property
     def first(self) -> int:
         """The first document."""
+        ...
 
     @property
     def last(self) -> int:
         """The first document of the next block."""
+        ...
 
     @property
     def tag_range(self) -> tuple[int, int]:
         """The block's tag entries."""
+        ...
 
 
 def block_state(state: State, block: Extent) -> State:

@@ -336,9 +336,8 @@ class TagTopicModel(
             corpus = inputs.remote(X, tags, uses_tags=self._uses_tags)
             self.n_features_in_ = X.n_words
         else:
-            corpus = self._as_corpus(X, tags, reset=True)
-            if not self._uses_tags:
-                corpus = inputs.without_tags(corpus)
+            here = self._as_corpus(X, tags, reset=True)
+            corpus = here if self._uses_tags else inputs.without_tags(here)
         setup.check_settings(self, corpus)
         if not corpus.n_tokens:
             raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,7 +45,8 @@ def batch_fit(
     parameters, priors = (now.parameters, now.priors) if now else setup.start_parameters(model, corpus)
     settings = setup.em_settings(model, corpus)
     usual: Engine = corpus.engine if isinstance(corpus, RemoteCorpus) else LocalEngine(model.n_jobs)
-    with (engine or usual).start(corpus, parameters, model.inference) as run:
+    documents: Any = corpus  # each engine takes those of its own kind, and refuses others
+    with (engine or usual).start(documents, parameters, model.inference) as run:
         yield ExpectationMaximisation(run, parameters, priors, settings, watch)
 
 

@@ -215,7 +215,7 @@ class SparkCorpus(RemoteCorpus):
         tags = np.concatenate([none, *(part.tags[1] for part in found)])
         ids = Names(id_starts, np.concatenate([part.ids.data for part in found]))
         return Corpus(
-            counts=csr(starts, words, counts, self.n_words),
+            counts=csr(starts, words.astype(np.int32, copy=False), counts, self.n_words),
             tags=csr(tag_starts, tags, np.ones(len(tags), np.int8), self.n_tags),
             words=self.words,
             tag_names=self.tag_names,

@@ -32,12 +32,15 @@ class Placement(Protocol):
 
     def place(self, context: SparkContext, prepare: Prepare) -> RDD[Slot]:
         """Put the partitions on executors."""
+        ...
 
     def remove(self, rdd: RDD[Slot]) -> None:
         """Forget where they are."""
+        ...
 
     def wants_new_executors(self) -> bool:
         """Whether partitions should be placed anew when executors came."""
+        ...
 
 
 class Scattered:

@@ -89,7 +89,8 @@ def session_of(given: Any, context: SparkContext) -> SparkSession:
 
 def executors_of(context: SparkContext) -> frozenset[str]:
     """The addresses of the executors that are there (and of the driver, which stays)."""
-    return frozenset(str(context._jsc.sc().getExecutorMemoryStatus().keys().mkString(",")).split(","))
+    java: Any = context._jsc
+    return frozenset(str(java.sc().getExecutorMemoryStatus().keys().mkString(",")).split(","))
 
 
 def wait_for_executors(context: SparkContext) -> frozenset[str]:

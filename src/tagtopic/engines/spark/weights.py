@@ -36,6 +36,7 @@ class WeightUpdate(Protocol):
 
     def __call__(self, run: SparkRun, parameters: Parameters, hyper: HyperPrior, learnt: Learnt) -> Float64s:
         """Pi from the documents of the run as they stand."""
+        ...
 
 
 def weight_update_of(name: str, average: str) -> WeightUpdate:

@@ -246,7 +246,7 @@ def _learn(
         kinds = memory.kinds[evidence.tags]
         for is_short, queried in enumerate((slice(0, last - first), slice(last - first, None))):
             there = _present(evidence)[queried]
-            parts = (array[queried][there] for array in (inputs, right, evidence.tags, kinds, documents))
+            parts: Any = (array[queried][there] for array in (inputs, right, evidence.tags, kinds, documents))
             found[is_short].append(Examples(*parts))
     learnt = []
     for parts_of in found:
