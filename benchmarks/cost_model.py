@@ -1,6 +1,6 @@
 """The cost of an iteration on Spark as a sum of what it does, fitted on what benchmarks/spark.py measured.
 
-    python benchmarks/cost_model.py FOLDER/generated-500000-150000-200000/spark.jsonl
+    python benchmarks/cost_model.py FOLDER/generated-*/spark.jsonl
 
 Fitted are seconds of CPU, which a busy machine does not change as it changes the clock. For E (document, word) entries,
 V words, L tags and K topics:
@@ -90,6 +90,7 @@ def extrapolate(prices: tuple[float, float, float], n: dict[str, float]) -> None
     states = 4 * n["documents"] * (1 + n["tags_each"])
     parts = {
         "E-step on all cores": prices[0] * entries * n["topics"] / 1e9 / cores,
+        "CPU to pass parameters and sums on, in the driver and in Java": prices[2] * size / 1e9,
         "parameters out of and sums into the driver": 2 * size / NETWORK,
         "sums shuffled, into and out of each node": 2 * size / NETWORK,
         "states into the driver, TWTM": states / NETWORK,
@@ -103,8 +104,8 @@ def extrapolate(prices: tuple[float, float, float], n: dict[str, float]) -> None
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path)
-    rows = [json.loads(line) for line in parser.parse_args().results.read_text().splitlines()]
+    parser.add_argument("results", type=Path, nargs="+")
+    rows = [json.loads(line) for file in parser.parse_args().results for line in file.read_text().splitlines()]
     show_prediction(rows)
     sizes = {"documents": 1e9, "entries": 100, "tags_each": 3, "words": 1e6, "tags": 1e7, "topics": 100}
     extrapolate(fit(rows), sizes | {"nodes": 1000, "cores": 32})
