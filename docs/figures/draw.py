@@ -156,7 +156,7 @@ def ways() -> Picture:
     for i, (way, colour) in enumerate(
         zip(("collapsed", "map", "mixture", "paper"), (BLUE, GREEN, ORANGE, RED), strict=True)
     ):
-        model = TWDA(10, inference=way, latent_weight_prior=1.0, random_state=0).fit(train)
+        model = TWDA(10, inference=way, random_state=0).fit(train)
         found = model.tag_weights(test).toarray()[test.tags.toarray() > 0]
         x = 24 + i * 184
         picture.text(x, 30, f'"{way}"', 13.5, colour, bold=True)
