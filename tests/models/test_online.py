@@ -149,7 +149,7 @@ def test_online_learning_is_not_for_clusters() -> None:
         def start(self, corpus: Corpus, parameters: Any, inference: str) -> Any:
             raise AssertionError
 
-    with pytest.raises(ValueError, match="learning='online' runs on this machine, not on Elsewhere"):
+    with pytest.raises(ValueError, match="learning='online' runs on this machine, not on a cluster"):
         TWDA(4, learning="online").fit(SMALL, engine=Elsewhere())
     with pytest.raises(ValueError, match="learning='sometimes'"):
         TWDA(4, learning="sometimes").fit(SMALL)

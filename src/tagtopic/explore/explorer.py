@@ -107,6 +107,12 @@ class Explorer:
         return np.sqrt(self.model.tag_topics_)
 
     @cached_property
+    def topic_words(self) -> list[tuple[str, ...]]:
+        """The ten likeliest words of each topic: pages name topics by the first of them, many times."""
+        topics = range(len(self.model.components_))
+        return [tuple(word for word, _ in self.model.top_words(topic, 10)) for topic in topics]
+
+    @cached_property
     def topic_likeness(self) -> Float64s:
         """How alike topics are: (topics, topics)."""
         return likeness(self.model.components_)

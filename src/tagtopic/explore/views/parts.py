@@ -59,7 +59,7 @@ class DocumentValue:
 
 def topic_name(explorer: Explorer, topic: int, n: int = 3) -> tuple[str, ...]:
     """The words to know a topic by."""
-    return tuple(word for word, _ in explorer.model.top_words(topic, n))
+    return explorer.topic_words[topic][:n]
 
 
 def topic_mix(explorer: Explorer, mix: Any, least: float = 0.02, most: int = 10) -> tuple[TopicShare, ...]:

@@ -56,18 +56,17 @@ def near_duplicates(
 
 
 def _pairs(tag_names: Sequence[str]) -> set[tuple[int, int]]:
-    groups: dict[str, list[int]] = defaultdict(list)
-    whole = [_letters(name) for name in tag_names]
-    for number, name in enumerate(whole):
+    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, name in enumerate(map(_letters, tag_names)):
+        digits = "".join(re.findall(r"\d", name))  # numbers are told apart by one: 1999 is not a misspelt 1998
         for key in set(_keys(name)):
-            groups[key].append(number)
-    close = {
+            groups[digits, key].append(number)
+    return {
         pair
         for members in groups.values()
         if 1 < len(members) <= MOST_ALIKE
         for pair in combinations(sorted(members), 2)
     }
-    return {(i, j) for i, j in close if not _differ_in_digits(whole[i], whole[j])}
 
 
 def _letters(tag: str) -> str:
@@ -87,8 +86,3 @@ def _keys(letters: str) -> Iterator[str]:
     if len(name) >= SHORTEST:
         for place in range(len(name)):
             yield f"{kind}:{name[:place]}{name[place + 1 :]}"
-
-
-def _differ_in_digits(first: str, second: str) -> bool:
-    """Numbers are told apart by a single digit: 1999 is not a misspelt 1998."""
-    return re.findall(r"\d", first) != re.findall(r"\d", second)
