@@ -50,12 +50,24 @@ def run() -> None:
     """
     warnings.showwarning = _show_warning
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # now, while a full disk can still be told
     except (ValueError, TypeError, OSError, ImportError) as error:
         if os.environ.get("TAGTOPIC_DEBUG"):
             raise
+        _give_up_output()
         errors().print(f"error: {_sentence(error)}", style="red", highlight=False, markup=False)
         sys.exit(1)
+
+
+def _give_up_output() -> None:
+    """Let what cannot be written go nowhere: Python would try once more at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _sentence(error: Exception) -> str:
