@@ -22,8 +22,10 @@ lint: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	@$(BIN)/pyright --pythonpath $(BIN)/python & other=$$!; $(BIN)/mypy && wait $$other
 
+# Spark's tests wait for Java half of the time: they begin first, and there is one worker more than there are cores
+WORKERS := $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 check: $(VENV)/.installed-dev java browser
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile tests/integration tests
 
 # the site; a warning (a broken link, a name that is not there) is an error
 docs: $(VENV)/.installed-docs

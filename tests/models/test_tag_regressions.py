@@ -31,7 +31,7 @@ def told_by_two_words(n: int, n_tags: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 def fitted(n_jobs: int | None = 1) -> Regressions:
-    return Regressions.fit(*told_by_one_word(1500, 11), np.random.default_rng(0), n_jobs)
+    return Regressions.fit(*told_by_one_word(1500, 11), np.arange(1500), np.random.default_rng(0), n_jobs)
 
 
 def test_common_tags_learn_their_word_and_rare_ones_have_no_regression() -> None:
@@ -44,6 +44,16 @@ def test_common_tags_learn_their_word_and_rare_ones_have_no_regression() -> None
     assert np.mean((said[:, :10, 0] > 0) == (tags.toarray()[:, :10] > 0)) > 0.99
     assert not said[:, 10].any()
     assert said[:, :10, 1].all()
+
+
+def test_rows_that_are_not_given_are_not_learnt_from() -> None:
+    vectors, tags = told_by_one_word(1500, 11)
+    rows, random = np.arange(0, 1500, 2), np.random.default_rng
+    some, alone = (
+        Regressions.fit(*given, random(0), 1)
+        for given in ((vectors, tags, rows), (vectors[rows], tags[rows], np.arange(len(rows))))
+    )
+    np.testing.assert_array_equal(some.weights.toarray(), alone.weights.toarray())
 
 
 def test_threads_and_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:

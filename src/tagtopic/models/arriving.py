@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.kinds import kinds_of
 from tagtopic.corpus.mapped import column_sizes, column_sums
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Float64s
@@ -15,7 +16,6 @@ from tagtopic.inference.parameters import Priors
 from tagtopic.models import setup
 from tagtopic.models.online import OnlineLearner, Running
 from tagtopic.models.prediction import TagPredictor
-from tagtopic.models.prediction.memory import kinds_of
 from tagtopic.models.prediction.names import name_shares
 from tagtopic.models.priors import is_learnt, smoothed_shares
 

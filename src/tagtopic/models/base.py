@@ -20,6 +20,7 @@ from tagtopic.inference.arrays import way_for_new_documents
 from tagtopic.inference.parameters import Parameters
 from tagtopic.models import inputs, setup
 from tagtopic.models.checkpoint import Checkpoint
+from tagtopic.models.course import Course
 from tagtopic.models.em import Callback, History
 from tagtopic.models.fitting import fit_of
 from tagtopic.models.pictures import Pictures
@@ -37,7 +38,7 @@ NUMBERS = [np.float64, np.float32, np.int64, np.int32]
 
 
 class TagTopicModel(
-    Questions, TagQuestions, Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    Questions, TagQuestions, Pictures, Course, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """The family's common part; use TWTM, TWDA or LDA.
 
@@ -266,43 +267,6 @@ class TagTopicModel(
             corpus = inputs.without_tags(corpus)
         known = inputs.aligned(corpus, self.words_, self.tag_names_, self.unknown_tags)
         return inputs.without_unseen_words(known, self.word_counts_)
-
-    @property
-    def history_(self) -> dict[str, NDArray[np.float64]]:
-        """The curves by iteration: ``"bound"`` and, if words were held out, their ``"perplexity"``.
-
-        Examples
-        --------
-        >>> len(model.history_["bound"]) == model.n_iter_
-        True
-        """
-        check_is_fitted(self)
-        watched = {"perplexity": self.validation_perplexity_} if len(self.validation_perplexity_) else {}
-        return {"bound": self.bound_, **watched}
-
-    @property
-    def best_iteration_(self) -> int:
-        """The iteration (from 1) whose parameters were kept: the last, or the best on held-out words.
-
-        Examples
-        --------
-        >>> model.best_iteration_ == model.n_iter_  # no words were held out
-        True
-        """
-        check_is_fitted(self)
-        watched = self.validation_perplexity_
-        return int(np.argmin(watched)) + 1 if len(watched) else self.n_iter_
-
-    @property
-    def stopped_early_(self) -> bool:
-        """Whether the fit ended because held-out words were not predicted any better.
-
-        Examples
-        --------
-        >>> model.stopped_early_
-        False
-        """
-        return self.n_iter_ - self.best_iteration_ >= self.patience
 
     @property
     def parameters_(self) -> Parameters:

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tagtopic.corpus.collection import Collection
+from tagtopic.corpus.kinds import kinds_of
 from tagtopic.inference.arrays import WAYS, Float64s
 from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior, Kinds
 from tagtopic.models.em import EMSettings, Learning
-from tagtopic.models.prediction.memory import kinds_of
 from tagtopic.models.priors import ESTIMATE, MAXIMUM_LIKELIHOOD, asks_for, check_prior, is_learnt, spread
 from tagtopic.models.start import STARTS, start_topics, word_frequencies
 from tagtopic.models.validation import check_validation

@@ -85,10 +85,7 @@ def audit_rows(explorer: Explorer, part: str) -> Iterator[dict[str, str | int | 
             yield {
                 "document": entry.document,
                 "tag": entry.tag,
-                "belongs": round(entry.belongs, 4),
-                "p_value": round(entry.p_value, 6),
-                "weight": round(entry.weight, 4),
-                "expected_weight": round(entry.expected_weight, 4),
+                **_judgement(entry),
                 "disagreeing": " ".join(entry.disagreeing),
             }
     elif part == "tags":
@@ -96,10 +93,7 @@ def audit_rows(explorer: Explorer, part: str) -> Iterator[dict[str, str | int | 
             yield {
                 "tag": tag.tag,
                 "documents": tag.documents,
-                "belongs": round(tag.belongs, 4),
-                "p_value": round(tag.p_value, 6),
-                "weight": round(tag.weight, 4),
-                "expected_weight": round(tag.expected_weight, 4),
+                **_judgement(tag),
             }
     elif part == "duplicates":
         for pair in found.duplicates:
@@ -113,6 +107,15 @@ def audit_rows(explorer: Explorer, part: str) -> Iterator[dict[str, str | int | 
             }
     else:
         raise ValueError(f"there is no part {part!r} of the audit: expected one of {', '.join(PARTS)}")
+
+
+def _judgement(judged: TagOnDocument | TagAudit) -> dict[str, float]:
+    return {
+        "belongs": round(judged.belongs, 4),
+        "p_value": round(judged.p_value, 6),
+        "weight": round(judged.weight, 4),
+        "expected_weight": round(judged.expected_weight, 4),
+    }
 
 
 def _pair(pair: NearDuplicate, numbers: dict[str, int]) -> DuplicatePair:

@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import chi2
 
+from tagtopic.corpus.kinds import kinds_of
 from tagtopic.inference.arrays import Float64s
 from tagtopic.inference.parameters import Parameters
 from tagtopic.models.audit.duplicates import NearDuplicate, near_duplicates
 from tagtopic.models.audit.fit import Fit, tag_fit
 from tagtopic.models.posterior import DocumentPosteriors
-from tagtopic.models.prediction.memory import kinds_of
 from tagtopic.models.records import Coded, Column, Records
 
 if TYPE_CHECKING:

@@ -19,8 +19,6 @@ from tagtopic.inference.arrays import Floats
 from tagtopic.inference.tag_evidence import Memory, squared_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tagtopic.corpus.collection import Collection
 
 SATURATION = 0.4
@@ -109,14 +107,6 @@ def as_memory(**arrays: Any) -> Memory:
     types: dict[str, type[np.generic]] = dict.fromkeys(("word_starts", "tag_starts", "name_starts"), np.int64)
     types |= dict.fromkeys(("documents", "tags", "kinds", "name_tags"), np.int32)
     return Memory(**{name: read_only(arrays[name], types.get(name, np.float32)) for name in Memory._fields})
-
-
-def kinds_of(tag_names: Sequence[str]) -> tuple[tuple[str, ...], Any]:
-    """The kinds of tags, sorted, and the number of each tag's kind. A tag without a colon has the kind ""."""
-    parts = (name.partition(":") for name in tag_names)
-    names = [kind if colon else "" for kind, colon, _ in parts]
-    kinds, numbers = np.unique(np.array(names, dtype=object), return_inverse=True)
-    return tuple(kinds.tolist()), numbers.astype(np.int32)
 
 
 def check_memory(memory: Memory, n_words: int) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.kinds import kinds_of
 from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats
@@ -26,13 +27,11 @@ from tagtopic.models.prediction.memory import (
     build_memory,
     check_memory,
     few_words,
-    kinds_of,
     remembered_rows,
     weighted_rows,
     word_scores,
 )
 from tagtopic.models.prediction.mixing import (
-    AS_IT_IS,
     N_FEATURES,
     Examples,
     features,
@@ -108,7 +107,7 @@ class TagPredictor:
         regressions = Regressions.none(kept.n_words, kept.n_tags)
         if len(kept) >= ENOUGH_BESIDES:
             besides = np.setdiff1d(np.arange(len(kept)), sample)
-            regressions = Regressions.fit(vectors[besides], kept.tags[besides], random, n_jobs)
+            regressions = Regressions.fit(vectors, kept.tags, besides, random, n_jobs)
         learnt = _learn(memory, regressions, vectors[sample], short, sample, len(kind_names), n_jobs)
         shares = memory.sizes / np.float64(len(kept))
         return cls(memory, scores, regressions, *learnt, shares, kept.tag_names, kind_names)
@@ -158,9 +157,6 @@ class TagPredictor:
         kind_names, kinds = kinds_of(tag_names)
         memory = as_memory(**arrays, kinds=kinds)
         check_memory(memory, len(arrays["scores"]))
-        if "regression_tags" not in arrays:  # a file from before there were regressions
-            arrays = {**arrays, **Regressions.none(0, 0).to_arrays(), "mix": _without_regressions(arrays["mix"])}
-            arrays["tempering"] = np.tile(AS_IT_IS, (2, 1))
         regressions = Regressions.from_arrays(arrays, len(arrays["scores"]), len(kinds))
         expected = [
             (2, len(kind_names), N_FEATURES + N_REGRESSION_FEATURES + 1),
@@ -219,11 +215,6 @@ def gather(memory: Memory, queries: Queries, most: int, allowed: Any, n_jobs: in
     with Workers(n_jobs) as workers:
         workers.map(ask, cut_rows(n_queries, CHUNK))
     return evidence
-
-
-def _without_regressions(mix: Float64s) -> Float64s:
-    """The coefficients with zeros for what regressions say, before the intercepts."""
-    return np.insert(mix, [mix.shape[-1] - 1] * N_REGRESSION_FEATURES, 0.0, axis=-1)
 
 
 def _all_features(evidence: Evidence, regressions: Regressions, vectors: Any) -> Floats:

@@ -53,9 +53,9 @@ class Regressions:
         return cls(sp.csr_array((n_words, 0), dtype=np.float32), np.empty(0, np.float32), np.full(n_tags, -1, np.int32))
 
     @classmethod
-    def fit(cls, vectors: Any, tags: Any, random: np.random.Generator, n_jobs: int | None) -> Regressions:
-        """Learn from documents as weighted words and their tags (both CSR)."""
-        rows = random.permutation(vectors.shape[0])
+    def fit(cls, vectors: Any, tags: Any, rows: Any, random: np.random.Generator, n_jobs: int | None) -> Regressions:
+        """Learn from some rows of documents as weighted words and of their tags (both CSR)."""
+        rows = random.permutation(rows)
         rows = np.sort(rows[np.cumsum(np.diff(vectors.indptr)[rows]) <= MOST_ENTRIES])
         vectors, tags = vectors[rows], tags[rows]
         sizes = np.bincount(tags.indices, minlength=tags.shape[1])
