@@ -103,6 +103,16 @@ def measure(train: Corpus, test: Corpus, settings: Settings) -> list[Row]:
     return [{"scored": settings["model"], "perplexity": value, "cpu": cpu, "iterations": model.n_iter_}]
 
 
+def options(parser: argparse.ArgumentParser) -> None:
+    """What ``read`` reads."""
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--output", type=Path, required=True, help="folder of finished cells and the table")
+    parser.add_argument("--kinds", help="kinds of tags to keep")
+    parser.add_argument("--least", type=int, default=1, help="documents that a tag must be on")
+    parser.add_argument("--documents", type=int, help="so many, drawn at random")
+    parser.add_argument("--groups", help="a column whose equal values stay together in the split")
+
+
 def read(arguments: argparse.Namespace) -> tuple[Corpus, Corpus]:
     """The training and the test documents."""
     rules = AUTHORS_RULES if arguments.path.suffix == ".twtm" else {}
@@ -113,7 +123,7 @@ def read(arguments: argparse.Namespace) -> tuple[Corpus, Corpus]:
             groups = np.array([json.loads(line)[arguments.groups] for line in file])
     if arguments.kinds:
         kinds = tuple(arguments.kinds.split(","))
-        corpus = corpus.select_tags(TagRules(min_documents=arguments.least, keep_kinds=kinds))
+        corpus = corpus.select_tags(TagRules(min_tag_documents=arguments.least, keep_kinds=kinds))
         if arguments.least > 1:
             corpus = corpus[np.diff(corpus.tags.indptr) > 0]
     if arguments.documents:
@@ -135,12 +145,7 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("path", type=Path)
-    parser.add_argument("--output", type=Path, required=True, help="folder of finished cells and the table")
-    parser.add_argument("--kinds", help="kinds of tags to keep")
-    parser.add_argument("--least", type=int, default=1, help="documents that a tag must be on")
-    parser.add_argument("--documents", type=int, help="so many, drawn at random")
-    parser.add_argument("--groups", help="a column whose equal values stay together in the split")
+    options(parser)
     parser.add_argument("--models", default=",".join([*OURS, TOMOTOPY]))
     parser.add_argument("--topics", default="20,50,100,200")
     parser.add_argument("--seeds", type=int, default=5)

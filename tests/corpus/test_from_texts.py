@@ -75,7 +75,7 @@ def test_tags_ids_and_rules_come_along() -> None:
 
 def test_tags_are_chosen_by_their_rules() -> None:
     tags = [["a:x", "b:y"], ["a:x", "c:z"], ["b:y", "b:w"]]
-    corpus = Corpus.from_texts(["", "", ""], tags, min_documents=2, drop_kinds=["b"])
+    corpus = Corpus.from_texts(["", "", ""], tags, min_tag_documents=2, drop_kinds=["b"])
     assert corpus.tag_names == ("a:x",)
     built = build([Rows([""] * 3, tags, ["1", "2", "3"])], Plan(tag_rules=TagRules(2, drop_kinds=("b",))))
     assert built.tag_names == ("a:x",)

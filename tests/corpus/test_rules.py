@@ -97,7 +97,7 @@ def test_tags_are_kept_by_kind_and_stop_list(rule: TagRules, kept: list[str]) ->
 
 
 def test_options_go_to_the_rules_they_belong_to() -> None:
-    text, tags = rules.with_options(TextRules(min_df=3), None, {"max_df": 9, "min_documents": 2})
-    assert (text.min_df, text.max_df, tags.min_documents) == (3, 9, 2)
+    text, tags = rules.with_options(TextRules(min_df=3), None, {"max_df": 9, "min_tag_documents": 2})
+    assert (text.min_df, text.max_df, tags.min_tag_documents) == (3, 9, 2)
     with pytest.raises(TypeError, match=r"no option 'mindf'; the rules are .*min_df"):
         rules.with_options(None, None, {"mindf": 3})  # type: ignore[typeddict-unknown-key]

@@ -1,5 +1,7 @@
 """Perplexity: the protocol, by hand and in whatever order."""
 
+import importlib
+
 import numpy as np
 import pytest
 from scipy.sparse import vstack
@@ -53,6 +55,14 @@ def test_batches_and_order_do_not_change_the_value() -> None:
     tokens = np.array([part.scored_tokens for part in one_by_one])
     logs = np.log([part.value for part in one_by_one])
     assert np.exp((tokens * logs).sum() / tokens.sum()) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["completion", "fitted"])
+def test_a_large_corpus_is_scored_in_parts_and_the_value_stays(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = perplexity(MODEL, CORPUS, method=method)
+    module = importlib.import_module("tagtopic.evaluation.perplexity")
+    monkeypatch.setattr(module, "PART_ENTRIES", 300)
+    assert perplexity(MODEL, CORPUS, method=method) == whole
 
 
 def test_unseen_words_and_empty_halves_are_counted_and_not_scored() -> None:

@@ -70,7 +70,8 @@ def test_pi_of_known_weights_is_recovered(true_pi: float) -> None:
 def alone(n_tokens: float, pi: Float64s) -> WeightEvidence:
     """One document whose two tags occur nowhere else, its words credited to both alike."""
     starts, tags = np.array([0, 2]), np.array([0, 1], np.int32)
-    return WeightEvidence(starts, tags, sum_log_weights(starts, tags, pi + n_tokens / 2, 2), np.ones(2))
+    xi = pi + n_tokens / 2
+    return WeightEvidence(starts, tags, *sum_log_weights(starts, tags, xi, np.empty(0), 0, 1, 2, False))
 
 
 def test_without_hyper_prior_pi_runs_away_and_says_so_and_with_it_stays() -> None:

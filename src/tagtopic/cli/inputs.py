@@ -68,7 +68,7 @@ def rules_of(
     min_df: int | None, min_tag_documents: int, max_words: int | None, stop_words: str | None
 ) -> dict[str, Any]:
     """The text and tag rules that were asked for; the rest stay at the defaults of `Corpus.read`."""
-    rules: dict[str, Any] = {"min_documents": min_tag_documents}
+    rules: dict[str, Any] = {"min_tag_documents": min_tag_documents}
     if min_df is not None:
         rules["min_df"] = min_df
     if max_words is not None:

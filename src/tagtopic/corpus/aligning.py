@@ -57,7 +57,7 @@ def select_tags(corpus: "Corpus", rules: TagRules) -> "Corpus":
     kept = [
         name
         for name, n in zip(corpus.tag_names, documents, strict=True)
-        if (n >= rules.min_documents or rules.min_documents <= 1) and rules.keeps(name)
+        if (n >= rules.min_tag_documents or rules.min_tag_documents <= 1) and rules.keeps(name)
     ]
     return corpus if len(kept) == corpus.n_tags else align(corpus, corpus.words, kept).corpus
 

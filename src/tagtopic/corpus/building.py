@@ -215,7 +215,7 @@ def _write_tags(gathered: _Gathered, plan: Plan, output: dict[str, GrowingArray]
     documents = np.zeros(len(numbers), dtype=np.int64)
     for _, ids in stream.blocks():
         documents += np.bincount(ids, minlength=len(numbers))
-    enough = max(1, plan.tag_rules.min_documents)
+    enough = max(1, plan.tag_rules.min_tag_documents)
     kept = sorted(tag for tag, number in numbers.items() if number >= 0 and documents[number] >= enough)
     column = np.full(len(numbers), -1, dtype=np.int32)
     column[[numbers[tag] for tag in kept]] = np.arange(len(kept))

@@ -142,7 +142,7 @@ class TagRules:
 
     Parameters
     ----------
-    min_documents:
+    min_tag_documents:
         Tags on fewer documents are dropped.
     keep_kinds, drop_kinds:
         Kinds to keep (None: all) and to drop; "" is the kind of tags without a colon.
@@ -156,7 +156,7 @@ class TagRules:
     False
     """
 
-    min_documents: int = 1
+    min_tag_documents: int = 1
     keep_kinds: tuple[str, ...] | None = None
     drop_kinds: tuple[str, ...] = ()
     stop_tags: tuple[str, ...] = ("NULL", "null", "NaN", "nan", "N/A", "n/a")
@@ -190,7 +190,7 @@ class RuleOptions(TypedDict, total=False):
     max_words: int | None
     bigrams: float | None
     bigram_min_count: int
-    min_documents: int
+    min_tag_documents: int
     keep_kinds: Iterable[str] | None
     drop_kinds: Iterable[str]
     stop_tags: Iterable[str]

@@ -73,7 +73,7 @@ def load_python_docs(
         ids=list(documents),
         min_df=min_word_documents,
         max_df=max_word_share,
-        min_documents=min_tag_documents,
+        min_tag_documents=min_tag_documents,
     )
 
 

@@ -13,6 +13,7 @@ from tagtopic.corpus.mapped import release
 from tagtopic.engines.base import CHUNK_ROWS, Run, Statistics, as_model
 from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, blocks_of
 from tagtopic.engines.spill import SPILL_AT, Spill
+from tagtopic.engines.weight_evidence import CorpusEvidence
 from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
 from tagtopic.inference.accumulate import add_scaled_rows
 from tagtopic.inference.arrays import COLLAPSED, PAPER, Evaluation, Float64s, Model, State
@@ -20,7 +21,7 @@ from tagtopic.inference.e_step import infer_documents
 from tagtopic.inference.latent_prior import sum_log_latent
 from tagtopic.inference.leave_out import add_tags_leaving_out, add_words_leaving_out
 from tagtopic.inference.parameters import Parameters
-from tagtopic.inference.weight_prior import HyperPrior, WeightEvidence, sum_log_weights, update_weight_prior
+from tagtopic.inference.weight_prior import HyperPrior, update_weight_prior
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -188,8 +189,12 @@ class LocalRun(Run):
 
     def learn_weights(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
         """Pi (and last pi_latent, if there is a latent tag) from all documents: the paper's eq. 2."""
-        evidence = gather_weight_evidence(self.blocks, self.state, latent=parameters.latent)
-        return update_weight_prior(parameters.all_pi, evidence, hyper, learnt=learnt)
+        return update_weight_prior(parameters.all_pi, self.weight_evidence(parameters), hyper, learnt=learnt)
+
+    def weight_evidence(self, parameters: Parameters) -> CorpusEvidence:
+        """What the documents, as they stand, say of pi."""
+        starts = np.concatenate([[0], *(block.documents.tag_starts[1:] for block in self.blocks)])
+        return CorpusEvidence(starts, self.blocks[0].documents.tags, self.state, parameters, self.workers)
 
     def log_latent(self) -> tuple[Float64s, int]:
         """The sum over documents of E[log lambda], and their number: what mu is made from."""
@@ -267,29 +272,3 @@ def block_state(state: State, block: Extent) -> State:
     first_tag, last_tag = block.tag_range
     rho = state.rho if len(state.rho) == 1 else state.rho[block.first : block.last]
     return State(state.xi[first_tag:last_tag], state.xi_latent[block.first : block.last], rho)
-
-
-def gather_weight_evidence(blocks: list[Block], state: State, *, latent: bool) -> WeightEvidence:
-    """Tag sets and expected log weights of the documents with two tags or more, the latent one included."""
-    starts = np.concatenate([[0], *(block.documents.tag_starts[1:] for block in blocks)])
-    n_tags = blocks[0].n_tags
-    tags = blocks[0].documents.tags
-    sizes = np.diff(starts)
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    xi = np.asarray(state.xi, np.float64)
-    if latent:
-        place = np.arange(len(tags)) + owner
-        ends = starts[1:] + np.arange(len(sizes))
-        all_tags = np.full(len(tags) + len(sizes), n_tags, np.int32)
-        all_tags[place] = tags
-        all_xi = np.empty(len(all_tags))
-        all_xi[place], all_xi[ends] = xi, state.xi_latent
-        tags, xi, sizes = all_tags, all_xi, sizes + 1
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-    kept = sizes >= 2
-    entries = kept[owner]
-    tags, xi = np.ascontiguousarray(tags[entries]), xi[entries]
-    kept_starts = np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int64)
-    size = n_tags + int(latent)
-    log_weights = sum_log_weights(kept_starts, tags, xi, size)
-    return WeightEvidence(kept_starts, tags, log_weights, np.bincount(tags, minlength=size).astype(np.float64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,10 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.growing import row_blocks
+from tagtopic.corpus.mapped import release
 from tagtopic.evaluation.halves import split_tokens
 from tagtopic.inference.compiled import compiled_reordering
 
 METHODS = ("completion", "fitted", "bound")
+
+PART_ENTRIES = 1 << 22
+"""Word entries of a corpus that are scored at a time."""
 
 
 class TopicModel(Protocol):
@@ -74,21 +80,41 @@ def perplexity(
     """
     if method not in METHODS:
         raise ValueError(f"method={method!r}: expected one of {', '.join(map(repr, METHODS))}")
-    corpus = model.aligned(X, tags)
-    unknown = _unknown_tokens(X, corpus)
     if method == "bound":
-        return _from_bound(model, corpus, unknown)
-    observed, scored = split_tokens(corpus, random_state) if method == "completion" else (corpus.counts, corpus.counts)
-    used = (np.diff(observed.indptr) > 0) & (np.diff(scored.indptr) > 0)
-    if not used.any():
+        corpus = model.aligned(X, tags)
+        return _from_bound(model, corpus, _unknown_tokens(X, corpus))
+    psi = np.ascontiguousarray(np.asarray(model.components_).T)
+    values: list[float] = []
+    n_tokens, skipped = 0.0, 0
+    unknown: int | None = 0
+    for part in _parts(X) if tags is None else [X]:
+        corpus = model.aligned(part, tags)
+        found = _unknown_tokens(part, corpus)
+        unknown = None if found is None else (unknown or 0) + found
+        observed, scored = corpus.counts, corpus.counts
+        if method == "completion":
+            observed, scored = split_tokens(corpus, random_state)
+        used = (np.diff(observed.indptr) > 0) & (np.diff(scored.indptr) > 0)
+        skipped += int(len(used) - used.sum())
+        if not used.any():
+            continue
+        rows = np.flatnonzero(used)
+        view, target = (_with_counts(corpus, counts)[rows] for counts in (observed, scored))
+        values += _score(target, np.asarray(model.transform(view)), psi).tolist()
+        n_tokens += float(target.lengths().sum())
+        if isinstance(part, Corpus):
+            release(part.counts.indices, part.counts.data, part.tags.indices)
+    if not values:
         raise ValueError("no document has words left to score")
-    rows = np.flatnonzero(used)
-    view, target = (_with_counts(corpus, counts)[rows] for counts in (observed, scored))
-    values = _score(model, target, np.asarray(model.transform(view)))
-    n_tokens = float(target.lengths().sum())
-    # fsum is exact, so the order of the documents cannot change the value
-    value = math.exp(-math.fsum(values.tolist()) / n_tokens)
-    return Perplexity(value, int(n_tokens), unknown, int(len(used) - used.sum()))
+    # fsum is exact, so neither the order of the documents nor the parts can change the value
+    return Perplexity(math.exp(-math.fsum(values) / n_tokens), int(n_tokens), unknown, skipped)
+
+
+def _parts(X: Any) -> Iterable[Any]:
+    """A corpus part by part, so that one on disk is never in memory whole; anything else as it is."""
+    if not isinstance(X, Corpus) or not len(X):
+        return [X]
+    return (X[first:last] for first, last in row_blocks(X.counts.indptr, PART_ENTRIES))
 
 
 def _with_counts(corpus: Corpus, counts: Any) -> Corpus:
@@ -102,9 +128,8 @@ def _unknown_tokens(X: Any, known: Corpus) -> int | None:
     return int(counts.sum()) - known.n_tokens if counts.dtype.kind in "buif" else None
 
 
-def _score(model: TopicModel, target: Corpus, mixes: Any) -> Any:
+def _score(target: Corpus, mixes: Any, psi: Any) -> Any:
     counts = target.counts
-    psi = np.ascontiguousarray(np.asarray(model.components_).T)
     return log_probabilities(
         np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.data), np.ascontiguousarray(mixes), psi
     )

@@ -134,7 +134,7 @@ def select(corpus: Corpus, choice: Choice) -> Subject:
             raise ValueError(f"no document has a tag of the kind {choice.labels!r} to be its label; kinds are: {there}")
     kinds = None if choice.kinds is None else tuple(choice.kinds)
     drop = () if choice.labels is None else (choice.labels,)
-    rules = TagRules(min_documents=choice.min_tag_documents, keep_kinds=kinds, drop_kinds=drop)
+    rules = TagRules(min_tag_documents=choice.min_tag_documents, keep_kinds=kinds, drop_kinds=drop)
     subject = _complete(Subject(corpus.select_tags(rules), labels))
     if choice.documents is not None and choice.documents < len(subject.corpus):
         subject = subject[np.random.default_rng(0).permutation(len(subject.corpus))[: choice.documents]]

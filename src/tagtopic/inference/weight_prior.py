@@ -15,17 +15,18 @@ years), so that a rare tag is like others of its kind and a common one is what i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln
+from scipy.special import digamma as digamma_of
+from scipy.special import gammaln
 
 from tagtopic.inference.arrays import Float64s, Floats, Int32s, Int64s
 from tagtopic.inference.compiled import compiled
-from tagtopic.inference.special import digamma as digamma_kernel
-from tagtopic.inference.special import inverse_digamma_of
+from tagtopic.inference.special import digamma, inverse_digamma_of
 
 SMALLEST, LARGEST = 1e-6, 1e6
 """pi is kept in this range, so that it stays positive and finite whatever happens."""
@@ -107,57 +108,84 @@ class WeightEvidence:
 
     def prior_digammas(self, pi: Float64s) -> Float64s:
         """By tag, the sum over its documents of Psi(sum pi_d)."""
-        return sum_prior_digammas(self.starts, self.tags, pi)
+        return sum_prior_digammas(self.starts, self.tags, 0, len(self.starts) - 1, pi, False)
 
     def prior_log_gammas(self, pi: Float64s) -> float:
         """The sum over documents of lgamma(sum pi_d)."""
-        if not len(self.tags):
-            return 0.0
-        return float(gammaln(np.add.reduceat(pi[self.tags], self.starts[:-1])).sum())
+        return sum_prior_log_gammas(self.starts, self.tags, 0, len(self.starts) - 1, pi, False)
 
 
 @compiled
-def sum_log_weights(starts: Int64s, tags: Int32s, xi: Floats, n_tags: int) -> Float64s:
-    """By tag, the sum over documents of E[log eps] = Psi(xi) - Psi(sum xi); documents with one tag say nothing."""
-    sums = np.zeros(n_tags)
-    for d in range(starts.shape[0] - 1):
-        total = 0.0
+def sum_log_weights(
+    starts: Int64s, tags: Int32s, xi: Floats, xi_latent: Floats, first: int, last: int, n_tags: int, latent: bool
+) -> tuple[Float64s, Float64s]:
+    """By tag, the sum over documents first:last of E[log eps] = Psi(xi) - Psi(sum xi), and how many have it.
+
+    Where there is a ``latent`` tag every document has it, and it is the last. Documents with one tag in all are silent.
+    """
+    sums, documents = np.zeros(n_tags + int(latent)), np.zeros(n_tags + int(latent))
+    for d in range(first, last):
+        if starts[d + 1] - starts[d] + int(latent) < 2:
+            continue
+        total = float(xi_latent[d]) if latent else 0.0
         for p in range(starts[d], starts[d + 1]):
             total += xi[p]
-        centre = digamma_kernel(total) if total > 0 else 0.0
+        centre = digamma(total) if total > 0 else 0.0
         for p in range(starts[d], starts[d + 1]):
-            sums[tags[p]] += digamma_kernel(float(xi[p])) - centre
-    return sums
+            sums[tags[p]] += digamma(float(xi[p])) - centre
+            documents[tags[p]] += 1
+        if latent:
+            sums[n_tags] += digamma(float(xi_latent[d])) - centre
+            documents[n_tags] += 1
+    return sums, documents
 
 
 @compiled
-def sum_prior_digammas(starts: Int64s, tags: Int32s, pi: Float64s) -> Float64s:
-    """By tag, the sum over its documents of Psi(sum pi_d)."""
+def sum_prior_digammas(starts: Int64s, tags: Int32s, first: int, last: int, pi: Float64s, latent: bool) -> Float64s:
+    """By tag, the sum over its documents among first:last of Psi(sum pi_d)."""
     sums = np.zeros(pi.shape[0])
-    for d in range(starts.shape[0] - 1):
-        total = 0.0
+    for d in range(first, last):
+        if starts[d + 1] - starts[d] + int(latent) < 2:
+            continue
+        total = pi[-1] if latent else 0.0
         for p in range(starts[d], starts[d + 1]):
             total += pi[tags[p]]
         if total > 0:
-            value = digamma_kernel(float(total))
+            value = digamma(float(total))
             for p in range(starts[d], starts[d + 1]):
                 sums[tags[p]] += value
+            if latent:
+                sums[-1] += value
     return sums
+
+
+@compiled
+def sum_prior_log_gammas(starts: Int64s, tags: Int32s, first: int, last: int, pi: Float64s, latent: bool) -> float:
+    """The sum over documents first:last of lgamma(sum pi_d)."""
+    value = 0.0
+    for d in range(first, last):
+        if starts[d + 1] - starts[d] + int(latent) < 2:
+            continue
+        total = pi[-1] if latent else 0.0
+        for p in range(starts[d], starts[d + 1]):
+            total += pi[tags[p]]
+        value += math.lgamma(float(total))
+    return value
 
 
 def weight_prior_objective(pi: Float64s, evidence: Evidence, hyper: HyperPrior) -> float:
     """L[pi] with the hyper-prior's term, which is m times the log density kernel at E log eps = Psi(s) - ..."""
     value = evidence.prior_log_gammas(pi) - (evidence.documents * gammaln(pi)).sum()
     value += ((pi - 1) * evidence.log_weights).sum()
-    pull = hyper.strength * (pi * digamma(np.asarray(hyper.centre)) - gammaln(pi))
+    pull = hyper.strength * (pi * digamma_of(np.asarray(hyper.centre)) - gammaln(pi))
     return float(value + pull.sum())
 
 
 def weight_prior_gradient(pi: Float64s, evidence: Evidence, hyper: HyperPrior) -> Float64s:
     """DL / dpi: the paper's Appendix A, with the hyper-prior."""
     shared = evidence.prior_digammas(pi)
-    own = evidence.documents * digamma(pi)
-    pull = hyper.strength * (digamma(hyper.centre) - digamma(pi))
+    own = evidence.documents * digamma_of(pi)
+    pull = hyper.strength * (digamma_of(hyper.centre) - digamma_of(pi))
     return np.asarray(shared - own + evidence.log_weights + pull)
 
 
@@ -171,7 +199,7 @@ def fixed_point_pass(
     weight = evidence.documents + hyper.strength
     seen = weight > 0 if learnt is None else (weight > 0) & learnt
     target = evidence.prior_digammas(pi) + evidence.log_weights
-    target += hyper.strength * digamma(hyper.centre)
+    target += hyper.strength * digamma_of(hyper.centre)
     new = pi.copy()
     new[seen] = inverse_digamma_of(target[seen] / weight[seen])
     return np.clip(new, SMALLEST, LARGEST)

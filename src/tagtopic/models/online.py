@@ -18,7 +18,7 @@ from tagtopic.corpus.mapped import column_sizes, column_sums
 from tagtopic.corpus.matrices import csr
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import blocks_of
-from tagtopic.engines.local import LocalRun, gather_weight_evidence, start_state
+from tagtopic.engines.local import LocalRun, start_state
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import PAPER, WAYS, Float64s, Floats, Int32s, way_for_new_documents
 from tagtopic.inference.latent_prior import update_latent_prior
@@ -26,7 +26,7 @@ from tagtopic.inference.m_step import FLOOR, normalise_rows
 from tagtopic.inference.parameters import Behind, Parameters, Priors
 from tagtopic.inference.running import blend_rows, take_topics
 from tagtopic.inference.special import inverse_digamma_of
-from tagtopic.inference.weight_prior import LARGEST, SMALLEST, WeightEvidence, fixed_point_pass
+from tagtopic.inference.weight_prior import LARGEST, SMALLEST, Evidence, fixed_point_pass
 from tagtopic.models.em import Learning
 from tagtopic.models.priors import smoothed_shares
 
@@ -88,7 +88,7 @@ class Batch:
 class ScaledEvidence:
     """A batch's evidence on the weights' prior, as if all documents were like it; see ``weight_prior.Evidence``."""
 
-    batch: WeightEvidence
+    batch: Evidence
     scale: Float64s
 
     @property
@@ -239,7 +239,7 @@ class OnlineLearner:
         learning = self.learning
         hyper = learning.hold_of(np.append(self.pi, self.pi_latent) if self.latent else self.pi)
         assert hyper is not None
-        evidence = gather_weight_evidence(run.blocks, run.state, latent=self.latent)
+        evidence = run.weight_evidence(parameters)
         n_all = len(self.pi) + int(self.latent)
         names = np.append(batch.tags, len(self.pi)) if self.latent else batch.tags
         local = hyper.of(names.astype(np.int32), n_all)

@@ -84,7 +84,9 @@ def read_here(table: pa.Table, cuts: Iterable[int], block_entries: int = 100, **
     return read_corpus(None, CONTEXT, source, request, *with_options(None, None, options), block_entries)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("options", [{}, {"min_df": 3, "max_words": 9}, {"stop_words": ["ice"], "min_documents": 2}])
+@pytest.mark.parametrize(
+    "options", [{}, {"min_df": 3, "max_words": 9}, {"stop_words": ["ice"], "min_tag_documents": 2}]
+)
 def test_words_and_tags_are_those_of_one_machine(options: Any) -> None:
     table = table_of(60)
     found, expected = read_here(table, [10, 10, 41], **options), Corpus.read(table, text="body", **options)

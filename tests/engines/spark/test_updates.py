@@ -109,11 +109,9 @@ def test_exact_updates_find_the_pi_of_the_driver(name: str, remote: Any, fitted:
 
 
 def test_components_end_where_the_gradient_is_zero(remote: Any, fitted: tuple[Parameters, LocalRun]) -> None:
-    from tagtopic.engines.local import gather_weight_evidence
-
     parameters, run = fitted
     pi = learn("components", remote, parameters)
-    evidence = gather_weight_evidence(run.blocks, run.state, latent=parameters.latent)
+    evidence = run.weight_evidence(parameters)
     slope = pi * weight_prior_gradient(pi, evidence, HyperPrior()) / (evidence.documents + 5)
     np.testing.assert_allclose(slope, 0, atol=1e-4)
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tagtopic.engines.local import gather_weight_evidence
 from tagtopic.engines.spark.scratch import Scratch
+from tagtopic.engines.weight_evidence import evidence_of_block
 from tagtopic.inference.arrays import Int32s
 from tagtopic.inference.weight_prior import WeightEvidence
 
@@ -31,7 +31,7 @@ class Whose:
     def of_block(self, number: int, scratch: Scratch) -> NamedEvidence:
         """The evidence of a block, which must be in scratch."""
         stored = scratch.block(number)
-        evidence = gather_weight_evidence([stored.block], scratch.state(number, self.step), latent=self.latent)
+        evidence = evidence_of_block(stored.block, scratch.state(number, self.step), latent=self.latent)
         names = np.append(stored.tags, np.int32(self.size - 1)) if self.latent else np.asarray(stored.tags)
         return NamedEvidence(names, evidence)
 

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tagtopic.engines.blocks import Block
-from tagtopic.engines.local import Extent, LocalRun, block_state, gather_weight_evidence
+from tagtopic.engines.local import Extent, LocalRun, block_state
 from tagtopic.engines.spark.corpus import SparkCorpus
 from tagtopic.engines.spark.run import BRING_BYTES, SparkRun
 from tagtopic.engines.spark.scratch import FRESH, Parcel, Scratch
 from tagtopic.engines.spark.wrapping import Slot
 from tagtopic.engines.spill import Spill
+from tagtopic.engines.weight_evidence import CorpusEvidence
 from tagtopic.engines.workers import Workers
-from tagtopic.inference.arrays import Documents, Float64s, Int32s, State
+from tagtopic.inference.arrays import Float64s, Int32s, Int64s, State
 from tagtopic.inference.parameters import Parameters
-from tagtopic.inference.weight_prior import HyperPrior, update_weight_prior
 
 if TYPE_CHECKING:
     from tagtopic.engines.spark.weights import WeightUpdate
@@ -69,19 +67,15 @@ class RemoteRun(SparkRun):
         self._sizes = {block.number: (block.n_words, block.n_tags) for block in corpus.blocks}
         self._by_number = {block.number: block for block in corpus.blocks}
         self._on_close = on_close
-        self._tags: list[Block] | None = None
+        self._tags: tuple[Int64s, Int32s] | None = None
         self.cluster = self._cluster(corpus.context, corpus.placement(), "int32", corpus.home)
 
-    def learn_weights_here(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
-        """Pi on the driver: the documents' tags come here too, once."""
+    def weight_evidence(self, parameters: Parameters) -> CorpusEvidence:
+        """What the documents, as they stand, say of pi: their tags come to the driver too, once."""
         if self._tags is None:
             starts = np.append(0, np.cumsum(self.corpus.document_sizes()[1], dtype=np.int64))
-            tags = np.concatenate([np.zeros(0, np.int32), *self.cluster.run(BringTags(), self.step)])
-            none = np.zeros(0, np.int32)
-            documents = Documents(np.zeros(len(starts), np.int64), none, none, starts, tags)
-            self._tags = [Block(0, len(starts) - 1, documents, self.corpus.n_words, self.corpus.n_tags)]
-        evidence = gather_weight_evidence(self._tags, self.state, latent=parameters.latent)
-        return update_weight_prior(parameters.all_pi, evidence, hyper, learnt=learnt)
+            self._tags = starts, np.concatenate([np.zeros(0, np.int32), *self.cluster.run(BringTags(), self.step)])
+        return CorpusEvidence(*self._tags, self.state, parameters, self.workers)
 
     def tag_frequencies(self, n_tags: int) -> Float64s:
         """How many documents have each tag."""

@@ -118,7 +118,7 @@ class AddUp:
         for _, bucket in pairs:
             words.add(bucket.words)
             tags.update(bucket.tags)
-        enough = max(1, self.tag_rules.min_documents)
+        enough = max(1, self.tag_rules.min_tag_documents)
         yield Bucket(self._candidates(words), {tag: n for tag, n in tags.items() if n >= enough})
 
     def _candidates(self, words: WordTally) -> WordCounts:

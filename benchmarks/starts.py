@@ -1,0 +1,86 @@
+"""Where EM starts: held-out perplexity and CPU seconds of "merged", "nmf", "random" and of mini-batch k-means.
+
+    python benchmarks/starts.py imdb/documents.twtm --output imdb
+    python benchmarks/starts.py acl.jsonl.gz --kinds author --least 5 --documents 27435 --output acl
+
+Corpora are given, and documents held out and scored, as in perplexity.py. k-means is no start of the library's: it is
+made here in the place of "merged", on the same sample and words, with the same updates after it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import MiniBatchKMeans
+
+from perplexity import options, read
+from tagtopic import TWDA, Corpus
+from tagtopic.experiments.grid import Grid, Row, Settings
+from tagtopic.experiments.tables import different, mean_and_spread, where
+from tagtopic.models import start
+
+STARTS = ("merged", "nmf", "random", "k-means")
+
+
+def clustered_topics(corpus: Corpus, n_topics: int, random: np.random.Generator, n_jobs: int | None) -> Any:
+    """The words of each of ``n_topics`` clusters of documents, Hellinger distance; small clusters are seeded anew."""
+    counts = corpus.counts
+    profiles = np.sqrt(counts.data / np.repeat(corpus.lengths(), np.diff(counts.indptr)))
+    matrix = sp.csr_matrix((profiles, counts.indices, counts.indptr.astype(np.int32)), shape=counts.shape)
+    clusters = MiniBatchKMeans(n_topics, n_init=3, reassignment_ratio=0.05, random_state=int(random.integers(2**31)))
+    found = clusters.fit_predict(matrix)
+    members = sp.csr_array((np.ones(len(found)), (found, np.arange(len(found)))), shape=(n_topics, len(corpus)))
+    topics = np.asarray((members @ counts).toarray(), dtype=np.float32).T
+    frequencies = start.word_frequencies(corpus).astype(np.float32)
+    topics += np.float32(0.5) * np.outer(frequencies, np.maximum(topics.sum(axis=0), 1.0))
+    topics = np.ascontiguousarray(topics / topics.sum(axis=0))
+    return start.factor(corpus, topics, None, start.UPDATES_BEFORE + start.UPDATES_AFTER, n_jobs).topics
+
+
+def measure(train: Corpus, test: Corpus, settings: Settings) -> list[Row]:
+    """One fit from one start."""
+    name, seed, n_topics = settings["start"], settings["seed"], settings["topics"]
+    merged, begun = start.merged_topics, time.process_time()
+    start.merged_topics = clustered_topics if name == "k-means" else merged
+    init = "merged" if name == "k-means" else name
+    try:
+        start.start_topics(train, start.word_frequencies(train), n_topics, init, np.random.default_rng(seed), None)
+        seconds = time.process_time() - begun
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # tags that are in the test part only
+            model = TWDA(n_topics, init=init, random_state=seed, progress=False).fit(train)
+            value = model.perplexity(test)
+    finally:
+        start.merged_topics = merged
+    return [{"start": name, "perplexity": value, "seconds": seconds, "iterations": model.n_iter_}]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options(parser)
+    parser.add_argument("--topics", type=int, default=50)
+    parser.add_argument("--seeds", type=int, default=3)
+    arguments = parser.parse_args()
+    train, test = read(arguments)
+    cells: list[Settings] = [
+        {"start": name, "topics": arguments.topics, "seed": seed} for seed in range(arguments.seeds) for name in STARTS
+    ]
+    grid = Grid(arguments.output, train.fingerprint() + test.fingerprint())
+    found = grid.run(cells, lambda settings: measure(train, test, settings), tell=print)
+    rows = [row for cell in found for row in cell.table]
+    for name in different(rows, "start"):
+        own = where(rows, start=name)
+        print(
+            f"{name}: {mean_and_spread(own, 'perplexity', 0)}, the start {mean_and_spread(own, 'seconds', 1)} CPU s, "
+            f"{json.dumps([row['iterations'] for row in own])} iterations"
+        )
+
+
+if __name__ == "__main__":
+    main()
