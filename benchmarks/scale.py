@@ -32,8 +32,10 @@ from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.local import CHUNK_ENTRIES, LocalEngine
 from tagtopic.engines.workers import Workers, cut_evenly
+from tagtopic.inference.arrays import COLLAPSED, MAP, WAYS
 from tagtopic.inference.e_step import pass_over_words
-from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.inference.leave_out import pass_leaving_out
+from tagtopic.inference.parameters import Behind, Parameters, Priors
 from tagtopic.models import base
 
 
@@ -152,75 +154,73 @@ def growth(given: argparse.Namespace) -> None:
 
 
 @numba.njit(nogil=True)
-def inner_loops(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: int) -> float:
-    """The E-step's word pass ``repeats`` times over each document, as the E-step has its rows: gathered once."""
+def passes(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: int, which: int) -> float:
+    """Rows of psi gathered once a document, as the E-step does, and then a word pass ``repeats`` times over them:
+    the one of "collapsed", that of the other ways, or the least that two loops over the same rows can do.
+    """
+    n_topics = psi.shape[1]
     most = np.diff(documents.word_starts[first : last + 1]).max()
-    rows, counts = np.empty((most, psi.shape[1]), psi.dtype), np.empty(most, psi.dtype)
-    sums, pull = np.empty(most, psi.dtype), np.empty(psi.shape[1], psi.dtype)
+    rows, counts = np.empty((most, n_topics), psi.dtype), np.empty(most, psi.dtype)
+    sums, inverses, prior = np.empty(most, psi.dtype), np.empty(most, psi.dtype), np.full(most, 0.07, psi.dtype)
+    pull, own_pull, left = np.empty(n_topics, psi.dtype), np.empty(n_topics, psi.dtype), np.empty(n_topics, psi.dtype)
+    share, own = np.full(n_topics, 1e-6, psi.dtype), np.full(n_topics, 1e-3, psi.dtype)
     total = 0.0
     mix = mix.copy()
     for d in range(first, last):
-        mix[:] = 1.0 / mix.shape[0]
-        start, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
-        for i in range(n_words):
+        mix[:] = 1.0 / n_topics
+        start, n = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
+        for i in range(n):
             counts[i] = documents.counts[start + i]
             rows[i] = psi[documents.words[start + i]]
         for sweep in range(repeats):
             mix[sweep % 2] *= 1.001  # as from sweep to sweep: else the compiler might make one pass of all
-            pass_over_words(rows[:n_words], counts[:n_words], mix, sums[:n_words], pull)
-            total += pull[0]
-    return total
-
-
-@numba.njit(nogil=True, fastmath=True)
-def bare_loops(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: int) -> float:
-    """The least that two loops over the same rows can do: a product with a vector, and a weighted sum of rows."""
-    most = np.diff(documents.word_starts[first : last + 1]).max()
-    rows, counts = np.empty((most, psi.shape[1]), psi.dtype), np.empty(most, psi.dtype)
-    sums, pull = np.empty(most, psi.dtype), np.empty(psi.shape[1], psi.dtype)
-    total = 0.0
-    mix = mix.copy()
-    for d in range(first, last):
-        mix[:] = 1.0 / mix.shape[0]
-        start, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
-        for i in range(n_words):
-            counts[i] = documents.counts[start + i]
-            rows[i] = psi[documents.words[start + i]]
-        for sweep in range(repeats):
-            mix[sweep % 2] *= 1.001
-            pull[:] = 0
-            for i in range(n_words):
-                s = mix[0] * rows[i, 0]
-                for k in range(1, psi.shape[1]):
-                    s += mix[k] * rows[i, k]
-                sums[i] = s
-            for i in range(n_words):
-                c = counts[i]
-                for k in range(psi.shape[1]):
-                    pull[k] += c * rows[i, k]
+            if which == COLLAPSED:
+                pass_leaving_out(
+                    rows[:n], counts[:n], prior[:n], share, mix, own, sums[:n], inverses[:n], pull, own_pull, left
+                )
+            elif which == MAP:
+                pass_over_words(rows[:n], counts[:n], mix, sums[:n], pull)
+            else:
+                bare_pass(rows[:n], counts[:n], mix, sums[:n], pull)
             total += pull[0] + sums[0]
     return total
 
 
+@numba.njit(nogil=True, fastmath=True)
+def bare_pass(rows: Any, counts: Any, mix: Any, sums: Any, pull: Any) -> None:
+    """A product with a vector, and a weighted sum of rows: no division, nothing depends on anything."""
+    pull[:] = 0
+    for i in range(rows.shape[0]):
+        s = mix[0] * rows[i, 0]
+        for k in range(1, rows.shape[1]):
+            s += mix[k] * rows[i, k]
+        sums[i] = s
+    for i in range(rows.shape[0]):
+        c = counts[i]
+        for k in range(rows.shape[1]):
+            pull[k] += c * rows[i, k]
+
+
 def roofline(given: argparse.Namespace) -> None:
-    """CPU seconds of the two inner loops in an iteration, and their rate against the bare loops'."""
+    """CPU seconds of the two inner loops in an iteration, and their rate against bare loops over the same data."""
     corpus = Corpus.open(generated(given.folder, Size(given.documents)))
-    n_topics, sweeps = given.topics[0], 5
+    n_topics, sweeps, way = given.topics[0], given.sweeps, WAYS[given.inference]
     random = np.random.default_rng(0)
     psi = random.random((corpus.n_words, n_topics), np.float32) / corpus.n_words
     theta = np.full((corpus.n_tags, n_topics), 1 / n_topics, np.float32)
     mu = np.full(n_topics, 0.05)
-    parameters = Parameters(psi, theta, np.ones(corpus.n_tags), 5.0, mu, latent=True)
+    behind = Behind(np.full(n_topics, 1e6), np.full(corpus.n_tags, 1e3), np.full(corpus.n_words, 0.07))
+    parameters = Parameters(psi, theta, np.ones(corpus.n_tags), 5.0, mu, latent=True, behind=behind)
     priors = Priors(np.full(n_topics, 0.1), np.full(corpus.n_words, 0.1))
     mix = np.full(n_topics, 1 / n_topics, np.float32)
     blocks = list(blocks_of(corpus))
 
-    def loops(kernel: Any, repeats: int) -> float:
+    def loops(which: int, repeats: int) -> float:
         clock = Clock()
         with Workers(2) as workers:
             for block in blocks:
                 chunks = cut_evenly(block.documents.word_starts, CHUNK_ENTRIES)
-                workers.map(lambda part, b=block: kernel(b.documents, *part, psi, mix, repeats), chunks)  # type: ignore[misc]
+                workers.map(lambda part, b=block: passes(b.documents, *part, psi, mix, repeats, which), chunks)  # type: ignore[misc]
         return clock.read()[1]
 
     def iteration(run: Any, sums: Statistics) -> float:
@@ -230,26 +230,22 @@ def roofline(given: argparse.Namespace) -> None:
         run.maximise(sums, priors)
         return clock.read()[1]
 
-    with LocalEngine(2, kept_entries=0).start(corpus, parameters, "map") as run:
+    with LocalEngine(2, kept_entries=0).start(corpus, parameters, given.inference) as run:
         sums = Statistics(np.empty_like(psi), np.empty_like(theta), 0.0)
         iteration(run, sums)
         whole = min(iteration(run, sums) for _ in range(given.iterations))
-    loops(inner_loops, 1), loops(bare_loops, 1)
+    bare_way = -1
+    loops(way, 1), loops(bare_way, 1)
     # gathering the rows is the same for any number of repeats: differences leave the loops alone
     once, twice, bare_once, bare_twice = (
-        min(loops(kernel, repeats) for _ in range(2))
-        for kernel in (inner_loops, bare_loops)
-        for repeats in (sweeps, 2 * sweeps)
+        min(loops(which, repeats) for _ in range(3)) for which in (way, bare_way) for repeats in (sweeps, 2 * sweeps)
     )
     inner, bare = twice - once, bare_twice - bare_once
-    operations = 4 * sweeps * corpus.counts.nnz * n_topics / 1e9
-    print(f"K = {n_topics}, {corpus}: an iteration of {sweeps} sweeps takes {whole:.2f} CPU s")
-    print(f"the two inner loops: {inner:.2f} s, {inner / whole:.0%} of it, {operations / inner:.1f} GFLOP/s a core")
-    print(f"with gathering each document's rows of psi: {once:.2f} s, {once / whole:.0%} of it")
-    print(
-        f"bare loops over the same data: {bare:.2f} s, {operations / bare:.1f} GFLOP/s a core: "
-        f"the inner loops run at {bare / inner:.0%} of their rate"
-    )
+    print(f"K = {n_topics}, {corpus}, {given.inference}: an iteration of {sweeps} sweeps takes {whole:.2f} CPU s")
+    print(f"the two inner loops, rows of psi fetched from memory: {once:.2f} s, {once / whole:.0%} of it")
+    print(f"  bare loops over the same: {bare_once:.2f} s: the inner loops run at {bare_once / once:.0%} of that rate")
+    print(f"the two inner loops, rows already at hand: {inner:.2f} s, {inner / whole:.0%} of it")
+    print(f"  bare loops: {bare:.2f} s: {bare / inner:.0%} of that rate")
 
 
 def online(given: argparse.Namespace) -> None:
@@ -350,6 +346,7 @@ def main() -> None:
         command.add_argument("--documents", type=int, default=documents)
         command.add_argument("--iterations", type=int, default=3)
         command.add_argument("--inference", default="collapsed")
+        command.add_argument("--sweeps", type=int, default=2)
         command.set_defaults(function=function)
     command = commands.add_parser("online")
     command.add_argument("corpora", nargs="+", help="folders of saved corpora")

@@ -1,4 +1,4 @@
-"""Planted truth is found again, from ten corpora and seeds, with default settings."""
+"""Planted truth is found again, from ten corpora and seeds, with default settings; noise is, from four."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -67,7 +67,7 @@ def test_topics_tags_and_weights_are_recovered(way: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("way", ["mixture", "map", "collapsed"])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_noise_tags_get_less_than_a_third_of_the_weight_of_real_ones(way: str, seed: int) -> None:
     planted = planted_corpus(seed, 1)
     weights = TWTM(10, inference=way, random_state=seed).fit(planted.corpus).tag_weights(planted.corpus).data

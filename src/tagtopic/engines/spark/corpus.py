@@ -43,7 +43,7 @@ from tagtopic.engines.spark.placement import Built
 from tagtopic.engines.spark.scratch import FRESH, Parcel, Rooms, Scratch
 from tagtopic.engines.spark.source import Source
 from tagtopic.engines.spark.vocabulary import Vocabulary, gather
-from tagtopic.engines.spark.wrapping import Slot
+from tagtopic.engines.spark.wrapping import Slot, use_up
 from tagtopic.inference.arrays import Int32s, Int64s
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ class SparkCorpus(RemoteCorpus):
     def cluster(self) -> Cluster:
         """The executors that have the blocks."""
         home = self._built.home
-        return Cluster(self.context, self.placement(), Rooms(home, home), parcel=self.parcel, prepare=_nothing)
+        return Cluster(self.context, self.placement(), Rooms(home, home), parcel=self.parcel, prepare=use_up)
 
     def placement(self) -> Built:
         """Which executor has which blocks."""
@@ -296,10 +296,6 @@ def _placed(sizes: list[BlockSizes]) -> list[RemoteBlock]:
         RemoteBlock(block.number, *rows, entries, block.n_words, block.n_tags)
         for block, rows, entries in zip(sizes, pairwise(documents), pairwise(tags), strict=True)
     ]
-
-
-def _nothing(_: Any) -> None:
-    """Reading takes no kernels of inference."""
 
 
 def read_corpus(

@@ -15,7 +15,7 @@ import numpy as np
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalRun
 from tagtopic.engines.spark.scratch import Parcel, Scratch, scratch_root
-from tagtopic.engines.spark.wrapping import Slot
+from tagtopic.engines.spark.wrapping import Slot, use_up
 from tagtopic.engines.workers import Workers
 from tagtopic.inference.arrays import Documents, State
 from tagtopic.inference.parameters import Parameters
@@ -31,8 +31,9 @@ class CompileKernels:
     dtype: str
     count_dtype: str
 
-    def __call__(self, _: Iterable[Slot]) -> None:
+    def __call__(self, slots: Iterable[Slot]) -> None:
         """Run an E-step on two words, one process of the executor at a time: the first compiles for all."""
+        use_up(slots)
         if self in _ready:
             return
         with (scratch_root() / "tagtopic-kernels.lock").open("w") as lock:

@@ -120,7 +120,9 @@ def check_executors(context: SparkContext) -> None:
     if context.applicationId in _checked:
         return
 
-    def version(_: Any) -> list[str]:  # travels as it is: it must run where there is no tagtopic
+    def version(probes: Any) -> list[str]:  # travels as it is: it must run where there is no tagtopic
+        for _ in probes:  # all of them, or Spark ends the Python worker
+            pass
         try:
             from tagtopic._version import __version__ as installed
         except ImportError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 DONE = -1
 """In place of a key's value: the partition's cut is whole."""
+
+
+def use_up(values: Iterable[Any]) -> None:
+    """Take all that a task is given: Spark ends a Python worker that left something, and the next imports all anew."""
+    deque(values, maxlen=0)
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,7 @@ class Removing:
 
     def __call__(self, slots: Iterable[Slot]) -> Iterator[Any]:
         """Remove it."""
+        use_up(slots)
         self.rooms.open().remove()
         return iter(())
 
