@@ -44,7 +44,8 @@ def learn_more(model: TagTopicModel, corpus: Corpus) -> None:
     learning = setup.learning_of(model, corpus, documents)
     with Workers(model.n_jobs) as workers:
         learner = OnlineLearner(running, parameters, priors, learning, model.inference, workers)
-        objective = sum(learner.step(corpus[first:last]) for first, last in cut_rows(len(corpus), model.batch_size))
+        batches = (corpus[first:last] for first, last in cut_rows(len(corpus), model.batch_size))
+        objective = sum(learner.step(batch).objective for batch in batches)
         _keep(model, corpus, learner, float(objective))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.engines.base import Run, Statistics
+from tagtopic.engines.workers import Workers
 from tagtopic.inference.arrays import COLLAPSED, Float64s, State
 from tagtopic.inference.latent_prior import update_latent_prior
 from tagtopic.inference.parameters import Parameters, Priors
@@ -82,7 +83,7 @@ class History:
 class Watch(Protocol):
     """Words that are held out of training."""
 
-    def perplexity(self, run: Run, parameters: Parameters) -> float:
+    def perplexity(self, state: State, parameters: Parameters, workers: Workers) -> float:
         """Of those words, under these parameters and the documents' weights as they stand."""
         ...
 
@@ -210,7 +211,7 @@ class ExpectationMaximisation(Fit):
             self.last_move = float(np.abs(np.log(self._learnt_priors() / before)).mean())
             self.history.prior_updates.append(iteration)
         if self.watch is not None:
-            self._note(self.watch.perplexity(self.engine, self.parameters))
+            self._note(self.watch.perplexity(self.engine.state, self.parameters, self.engine.workers))
 
     def _settled(self) -> bool:
         """Whether priors have settled, and the last two objectives under them differ by less than the tolerance."""

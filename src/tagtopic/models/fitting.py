@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.engines.base import Engine
 from tagtopic.engines.local import LocalEngine
+from tagtopic.engines.spill import Spill
 from tagtopic.engines.workers import Workers
 from tagtopic.models import setup
 from tagtopic.models.checkpoint import Saved
@@ -60,6 +61,8 @@ def online_fit(
     parameters, priors = setup.start_parameters(model, corpus)
     settings = setup.em_settings(model, corpus)
     running = Running.begin(parameters, corpus.word_counts(), corpus.tag_sizes().astype(np.float64))
-    with Workers(engine.n_jobs if engine is not None else model.n_jobs) as workers:
+    local = engine or LocalEngine(model.n_jobs)
+    with Workers(local.n_jobs) as workers, closing(Spill(local.scratch, at=local.spill_at)) as spill:
         learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, workers)
-        yield OnlinePasses(learner, corpus, settings, watch, batch_size=model.batch_size, seed=setup.seed_of(model))
+        seed = setup.seed_of(model)
+        yield OnlinePasses(learner, corpus, settings, watch, batch_size=model.batch_size, seed=seed, spill=spill)

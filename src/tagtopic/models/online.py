@@ -1,13 +1,14 @@
 """Online learning: stochastic variational inference over mini-batches, which need not come from one corpus.
 
-What is learnt stands in running sums (see ``inference/running.py``). A mini-batch is inferred from scratch, so nothing
-is kept of a document once it is past: memory is the parameters' plus one batch's.
+What is learnt stands in running sums (see ``inference/running.py``). Documents that arrive are inferred from scratch, and
+nothing is kept of them: memory is the parameters' plus one batch's. Passes over a corpus (``passes.py``) keep where each
+document's inference stands, as batch learning does, and go on from there.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.local import LocalRun, start_state
 from tagtopic.engines.workers import Workers, cut_rows
-from tagtopic.inference.arrays import PAPER, WAYS, Float64s, Floats, Int32s, way_for_new_documents
+from tagtopic.inference.arrays import PAPER, WAYS, Float64s, Floats, Int32s, State, way_for_new_documents
 from tagtopic.inference.latent_prior import update_latent_prior
 from tagtopic.inference.m_step import FLOOR, normalise_rows
 from tagtopic.inference.parameters import Behind, Parameters, Priors
@@ -36,12 +37,26 @@ inferred under early topics is forgotten, and above 1/2, so that it settles."""
 
 SWEEPS = 40
 TOLERANCE = 1e-3
-"""Documents start from scratch: they are swept until their mix moves by less than this, but no more often than this."""
+"""New documents are swept until their mix moves by less than this, but no more often than this."""
+
+SWEEPS_AGAIN = 2
+"""Known documents start from where they were left, and need few."""
+
+RENEWAL = 2.0
+"""A row moves towards known documents by this times their share of its tokens at least. With 1 its sums are about those
+of the last pass; without, paces fall from pass to pass until nothing moves any more."""
 
 PRIOR_PASSES = 10
 """Fixed-point passes over a batch towards the prior of the tag weights that it speaks for."""
 
 CHUNK_ROWS = 1 << 11
+
+
+class Learnt(NamedTuple):
+    """A mini-batch's objective under what was known before, and where its documents' inference stands after it."""
+
+    objective: float
+    state: State
 
 
 @dataclass
@@ -132,23 +147,25 @@ class OnlineLearner:
         self._present = np.zeros(len(running.psi), bool)
         self._local = np.empty(len(running.psi), np.int32)
 
-    def step(self, documents: Corpus, *, known: bool = False) -> float:
-        """Learn from a mini-batch; returns its objective under what was known before.
+    def step(self, documents: Corpus, state: State | None = None) -> Learnt:
+        """Learn from a mini-batch of documents, new ones or (with the ``state`` they were left in) known ones.
 
-        Documents that are ``known`` were learnt from before: their own share can be left out ("collapsed"), and the
-        Dirichlet priors of weights and latent topics may be learnt from them: too early, they would collapse.
+        Known documents were learnt from before: their own share can be left out ("collapsed"), and the Dirichlet priors
+        of weights and latent topics may be learnt from them: too early, they would collapse.
         """
+        known = state is not None
         batch = self.batch_of(documents)
         parameters = self.parameters_of(batch)
         way = self.inference if known else way_for_new_documents(self.inference)
-        state = start_state(batch.documents, parameters)
-        run = LocalRun(way, self.workers, list(blocks_of(batch.documents)), state)
+        run = LocalRun(
+            way, self.workers, list(blocks_of(batch.documents)), state or start_state(batch.documents, parameters)
+        )
         sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
-        run.expect(parameters, sums, sweeps=SWEEPS, tolerance=TOLERANCE)
-        self._move(batch, sums)
+        run.expect(parameters, sums, sweeps=SWEEPS_AGAIN if known else SWEEPS, tolerance=TOLERANCE)
+        self._move(batch, sums, known=known)
         self._learn_priors(batch, run, parameters, known=known)
         self.running.steps += 1
-        return sums.objective
+        return Learnt(sums.objective, run.state)
 
     def batch_of(self, documents: Corpus) -> Batch:
         """The documents in columns of their own."""
@@ -203,10 +220,10 @@ class OnlineLearner:
         normalise_rows(theta, self.priors.alpha, lowest)
         return theta
 
-    def _move(self, batch: Batch, sums: Statistics) -> None:
-        running = self.running
-        rates = paces(batch.tokens, running.seen_tokens[batch.words])
+    def _move(self, batch: Batch, sums: Statistics, *, known: bool) -> None:
+        running, renewal = self.running, RENEWAL if known else 0.0
         gains = running.tokens[batch.words] / batch.tokens
+        rates = paces(batch.tokens, running.seen_tokens[batch.words], renewal / gains)
 
         def blend(rows: tuple[int, int]) -> Float64s:
             return blend_rows(running.psi, batch.words, *rows, rates, gains, sums.psi)
@@ -215,8 +232,8 @@ class OnlineLearner:
         running.topic_sizes = np.maximum(running.topic_sizes + np.sum(rises, axis=0), 0.0)
         running.seen_tokens[batch.words] += batch.tokens
         if len(batch.tags):
-            rates = paces(batch.tagged, running.seen_documents[batch.tags])
             gains = running.documents[batch.tags] / batch.tagged
+            rates = paces(batch.tagged, running.seen_documents[batch.tags], renewal / gains)
             blend_rows(running.theta, batch.tags, 0, len(batch.tags), rates, gains, sums.theta)
             running.seen_documents[batch.tags] += batch.tagged
 
@@ -266,6 +283,6 @@ class OnlineLearner:
         return np.append(found, max(found.sum(), 1.0)) if self.latent else found
 
 
-def paces(new: Float64s, seen: Float64s) -> Float64s:
-    """How far each row moves: all the way when it is seen for the first time."""
-    return np.asarray((new / (seen + new)) ** FORGETTING)
+def paces(new: Float64s, seen: Float64s, least: float | Float64s = 0.0) -> Float64s:
+    """How far each row moves: all the way when it is seen for the first time, and never less than ``least``."""
+    return np.asarray(np.minimum(np.maximum((new / (seen + new)) ** FORGETTING, least), 1.0))

@@ -10,24 +10,54 @@ from numpy.typing import NDArray
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.mapped import release
 from tagtopic.engines.blocks import KEPT_ENTRIES
+from tagtopic.engines.spill import Spill
 from tagtopic.engines.workers import cut_rows
-from tagtopic.inference.arrays import way_for_new_documents
+from tagtopic.inference.arrays import Int64s, State
 from tagtopic.inference.parameters import Priors
-from tagtopic.models.em import EMSettings, Fit
-from tagtopic.models.online import SWEEPS, TOLERANCE, OnlineLearner
-from tagtopic.models.posterior import infer
+from tagtopic.models.em import EMSettings, Fit, Watch
+from tagtopic.models.online import OnlineLearner
 from tagtopic.models.standing import Standing
-from tagtopic.models.validation import HeldOut
 
-SETTLED = 5e-4
+SETTLED = 5e-5
 """Passes end when one betters the last by less than this share of the objective, or by less than ``tol`` if that is
 more: batches differ, so passes never settle as finely as batch learning does."""
 
-DOUBLINGS = 2
-"""So many times batches double from pass to pass: small ones learn quickly while topics are rough, large ones say
-better what all documents are like."""
-
 RUNNING = ("psi", "theta", "tokens", "seen_tokens", "documents", "seen_documents", "topic_sizes", "log_latent")
+
+
+class States:
+    """Where each document's inference stands, by document; large arrays in files."""
+
+    def __init__(self, documents: Corpus, n_topics: int, dtype: Any, *, latent: bool, spill: Spill) -> None:
+        starts = documents.tags.indptr
+        self._starts = np.asarray(starts, np.int64)
+        each = latent or bool((np.diff(starts) == 0).any())
+        n_documents = len(documents)
+        self.all = State(
+            spill.empty(int(starts[-1]), dtype),
+            spill.empty(n_documents, dtype),
+            spill.empty((n_documents if each else 1, n_topics), dtype),
+        )
+
+    def take(self, rows: Int64s) -> State:
+        """A copy of the state of some documents."""
+        state = self.all
+        rho = state.rho[rows] if len(state.rho) > 1 else state.rho.copy()
+        return State(state.xi[self._entries(rows)], state.xi_latent[rows], rho)
+
+    def put(self, rows: Int64s, state: State) -> None:
+        """The documents stand there now."""
+        self.all.xi[self._entries(rows)] = state.xi
+        self.all.xi_latent[rows] = state.xi_latent
+        if len(self.all.rho) > 1:
+            self.all.rho[rows] = state.rho
+        release(*self.all)
+
+    def _entries(self, rows: Int64s) -> Int64s:
+        """Where the documents' tags stand."""
+        sizes = self._starts[rows + 1] - self._starts[rows]
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return np.asarray(np.repeat(self._starts[rows], sizes) + within)
 
 
 class OnlinePasses(Fit):
@@ -36,17 +66,16 @@ class OnlinePasses(Fit):
     The objective of a pass is the documents' own, each under what was known when its turn came.
     """
 
-    watch: HeldOut | None
-
     def __init__(
         self,
         learner: OnlineLearner,
         documents: Corpus,
         settings: EMSettings,
-        watch: HeldOut | None = None,
+        watch: Watch | None = None,
         *,
         batch_size: int,
         seed: int,
+        spill: Spill,
     ) -> None:
         super().__init__(settings, watch)
         self.learner = learner
@@ -54,6 +83,7 @@ class OnlinePasses(Fit):
         self.n_documents = len(documents)
         self.batch_size = batch_size
         self.seed = seed
+        self.states = States(documents, len(learner.mu), learner.dtype, latent=learner.latent, spill=spill)
 
     @property
     def now(self) -> Standing:
@@ -67,16 +97,20 @@ class OnlinePasses(Fit):
         number = len(self.history.bound)
         order = np.random.default_rng([self.seed, number]).permutation(self.n_documents)
         objective = 0.0
-        for first, last in cut_rows(self.n_documents, self.batch_size << min(number, DOUBLINGS)):
-            batch = self.documents[np.sort(order[first:last])]
+        for first, last in cut_rows(self.n_documents, self.batch_size):
+            rows = np.sort(order[first:last])
+            batch = self.documents[rows]
             self._give_back()
-            objective += self.learner.step(batch, known=number > 0)
+            learnt = self.learner.step(batch, self.states.take(rows) if number else None)
+            self.states.put(rows, learnt.state)
+            objective += learnt.objective
         self.history.bound.append(objective)
         self.history.converged = self._settled()
         if self.settings.learning.anything:
             self.history.prior_updates.append(number + 1)
         if self.watch is not None:
-            self._note(self._perplexity(self.watch))
+            learner = self.learner
+            self._note(self.watch.perplexity(self.states.all, learner.parameters(), learner.workers))
 
     def _give_back(self) -> None:
         """A batch is a copy: the pages that it came from need not stay."""
@@ -89,23 +123,13 @@ class OnlinePasses(Fit):
         bound = self.history.bound[self.learner.inference == "collapsed" :]
         return len(bound) > 1 and bound[-1] - bound[-2] <= max(self.settings.tol, SETTLED) * abs(bound[-2])
 
-    def _perplexity(self, watch: HeldOut) -> float:
-        """Of the held-out words, under weights inferred from scratch: none are kept."""
-        learner, parameters = self.learner, self.learner.parameters()
-        seen = self.documents[watch.rows]
-        n_threads = learner.workers.n_threads
-        found = infer(
-            parameters, way_for_new_documents(learner.inference), seen, n_threads, sweeps=SWEEPS, tolerance=TOLERANCE
-        )
-        return watch.score(found.topics, parameters.psi, learner.workers)
-
     def pack(self) -> dict[str, NDArray[Any]]:
-        """The running sums, and the priors."""
+        """The running sums, the priors, and where every document's inference stands."""
         learner = self.learner
         arrays: dict[str, NDArray[Any]] = {name: getattr(learner.running, name) for name in RUNNING}
         numbers = np.array([learner.running.steps, learner.pi_latent])
         priors = {"alpha": learner.priors.alpha, "beta": learner.priors.beta}
-        return {**arrays, **priors, "pi": learner.pi, "mu": learner.mu, "numbers": numbers}
+        return {**arrays, **priors, "pi": learner.pi, "mu": learner.mu, "numbers": numbers, **self.states.all._asdict()}
 
     def unpack(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Go on from there."""
@@ -115,3 +139,5 @@ class OnlinePasses(Fit):
         learner.running.steps, learner.pi_latent = int(arrays["numbers"][0]), float(arrays["numbers"][1])
         learner.pi, learner.mu = arrays["pi"], arrays["mu"]
         learner.priors = Priors(arrays["alpha"], arrays["beta"])
+        for mine, saved in zip(self.states.all, (arrays[name] for name in State._fields), strict=True):
+            mine[:] = saved

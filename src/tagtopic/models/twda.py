@@ -46,8 +46,7 @@ class TWDA(TagTopicModel):
         ``"float32"``, or ``"float64"`` at about half the speed.
     learning, batch_size:
         ``"batch"``: each iteration infers all documents, then updates what was learnt. ``"online"``: what was learnt is
-        updated after every ``batch_size`` documents; an iteration is a pass over all of them, and few are needed
-        (batches double after the first and after the second).
+        updated after every ``batch_size`` documents; an iteration is a pass over all of them, and few are needed.
         ``partial_fit`` goes on in the same way with documents that arrive later.
     validation_fraction, patience:
         Hold out half of the words of this share of the documents, and watch how well they are predicted: the iteration

@@ -26,11 +26,10 @@ from tagtopic.corpus.matrices import csr
 from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.evaluation.halves import scored_counts, with_data
 from tagtopic.evaluation.perplexity import log_probabilities
-from tagtopic.inference.arrays import Floats, Int64s
+from tagtopic.inference.arrays import Floats, Int64s, State
 from tagtopic.models.posterior import weight_shares
 
 if TYPE_CHECKING:
-    from tagtopic.engines.base import Run
     from tagtopic.inference.parameters import Parameters
 
 BLOCK_ENTRIES = 1 << 22
@@ -54,11 +53,11 @@ class HeldOut:
     entries: Int64s
     words: Corpus
 
-    def perplexity(self, run: Run, parameters: Parameters) -> float:
+    def perplexity(self, state: State, parameters: Parameters, workers: Workers) -> float:
         """Of the held-out words, under each document's weights as they stand."""
-        return self.score(self._mixes(run, parameters), parameters.psi, run.workers)
+        return self._score(self._mixes(state, parameters), parameters.psi, workers)
 
-    def score(self, mixes: Floats, psi: Floats, workers: Workers) -> float:
+    def _score(self, mixes: Floats, psi: Floats, workers: Workers) -> float:
         """The perplexity of the held-out words under these topic mixes of the documents."""
         counts = self.words.counts
         starts, words, tokens = (np.asarray(array) for array in (counts.indptr, counts.indices, counts.data))
@@ -71,9 +70,9 @@ class HeldOut:
         # fsum is exact: how the work was cut cannot change the value
         return math.exp(-math.fsum(np.concatenate(parts).tolist()) / float(self.words.lengths().sum()))
 
-    def _mixes(self, run: Run, parameters: Parameters) -> Floats:
+    def _mixes(self, state: State, parameters: Parameters) -> Floats:
         """The documents' topic mixes: arithmetic means over tags, whatever the way of inference."""
-        state, tags = run.state, self.words.tags
+        tags = self.words.tags
         shares, latent = weight_shares(self.words, state.xi[self.entries], state.xi_latent[self.rows])
         rho = state.rho[self.rows] if len(state.rho) > 1 else state.rho
         mixed = sp.csr_array((shares, tags.indices, tags.indptr), shape=tags.shape) @ parameters.theta
