@@ -141,17 +141,24 @@ def sum_log_weights(
 
 
 @compiled
+def prior_total(starts: Int64s, tags: Int32s, d: int, pi: Float64s, latent: bool) -> float:
+    """Sum pi_d; 0 if the document has one tag in all, and is silent."""
+    if starts[d + 1] - starts[d] + int(latent) < 2:
+        return 0.0
+    total = float(pi[-1]) if latent else 0.0
+    for p in range(starts[d], starts[d + 1]):
+        total += pi[tags[p]]
+    return total
+
+
+@compiled
 def sum_prior_digammas(starts: Int64s, tags: Int32s, first: int, last: int, pi: Float64s, latent: bool) -> Float64s:
     """By tag, the sum over its documents among first:last of Psi(sum pi_d)."""
     sums = np.zeros(pi.shape[0])
     for d in range(first, last):
-        if starts[d + 1] - starts[d] + int(latent) < 2:
-            continue
-        total = pi[-1] if latent else 0.0
-        for p in range(starts[d], starts[d + 1]):
-            total += pi[tags[p]]
+        total = prior_total(starts, tags, d, pi, latent)
         if total > 0:
-            value = digamma(float(total))
+            value = digamma(total)
             for p in range(starts[d], starts[d + 1]):
                 sums[tags[p]] += value
             if latent:
@@ -164,12 +171,9 @@ def sum_prior_log_gammas(starts: Int64s, tags: Int32s, first: int, last: int, pi
     """The sum over documents first:last of lgamma(sum pi_d)."""
     value = 0.0
     for d in range(first, last):
-        if starts[d + 1] - starts[d] + int(latent) < 2:
-            continue
-        total = pi[-1] if latent else 0.0
-        for p in range(starts[d], starts[d + 1]):
-            total += pi[tags[p]]
-        value += math.lgamma(float(total))
+        total = prior_total(starts, tags, d, pi, latent)
+        if total > 0:
+            value += math.lgamma(total)
     return value
 
 

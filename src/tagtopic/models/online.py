@@ -1,8 +1,8 @@
 """Online learning: stochastic variational inference over mini-batches, which need not come from one corpus.
 
-What is learnt stands in running sums (see ``inference/running.py``). Documents that arrive are inferred from scratch, and
-nothing is kept of them: memory is the parameters' plus one batch's. Passes over a corpus (``passes.py``) keep where each
-document's inference stands, as batch learning does, and go on from there.
+What is learnt stands in running sums (see ``inference/running.py``). Documents that arrive are inferred from scratch,
+and nothing is kept of them: memory is the parameters' plus one batch's. Passes over a corpus (``passes.py``) keep where
+each document's inference stands, as batch learning does, and go on from there.
 """
 
 from __future__ import annotations
