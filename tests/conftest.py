@@ -10,8 +10,10 @@ settings.register_profile("tagtopic", deadline=None, derandomize="CI" in os.envi
 settings.load_profile("tagtopic")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files stay together on a worker, and so does all that shares the Spark cluster: one is enough for two cores."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
     for item in items:
         shares_cluster = "cluster" in getattr(item, "fixturenames", ())
         item.add_marker(pytest.mark.xdist_group("spark" if shares_cluster else str(item.path)))

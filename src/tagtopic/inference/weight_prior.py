@@ -147,7 +147,7 @@ def prior_total(starts: Int64s, tags: Int32s, d: int, pi: Float64s, latent: bool
         return 0.0
     total = float(pi[-1]) if latent else 0.0
     for p in range(starts[d], starts[d + 1]):
-        total += pi[tags[p]]
+        total += float(pi[tags[p]])
     return total
 
 
