@@ -73,7 +73,7 @@ coverage: $(VENV)/.installed-dev java browser
 KERNEL_TESTS := tests/inference tests/corpus/test_from_texts.py tests/corpus/test_tokens.py tests/corpus/test_names.py \
 	tests/baselines/test_kernels.py tests/datasets/test_sampling.py
 
-# the quick tests with the lowest versions that pyproject.toml allows; some minutes
+# the quick tests with the lowest versions that pyproject.toml allows (what those warn of is not our business); some minutes
 QUICK := tests/test_import.py tests/test_optional.py tests/corpus tests/datasets tests/evaluation tests/inference \
 	tests/models tests/cli tests/explore/test_service.py tests/explore/test_report.py
 lowest:
@@ -81,8 +81,9 @@ lowest:
 	$(PYTHON) tools/lowest.py explore spark experiments test:pandas,polars > build/lowest.txt
 	$(PYTHON) -m venv --clear build/lowest
 	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c build/lowest.txt \
-		'.[explore,spark,experiments]' pandas polars pytest hypothesis httpx2
-	build/lowest/bin/python -m pytest -q -p no:cacheprovider $(QUICK)
+		'.[explore,spark,experiments]' pandas polars pytest hypothesis httpx httpx2
+	build/lowest/bin/python -m pytest -q -p no:cacheprovider -W ignore::DeprecationWarning \
+		-W ignore::pytest.PytestRemovedIn10Warning $(QUICK)
 
 # wheel and sdist, installed in bare environments with each extra alone and all together; some minutes
 install-check: $(VENV)/.installed-dev

@@ -49,7 +49,7 @@ OWN = {
     "tag_evidence": ("test_tag_evidence",),
     "tag_likelihood": ("test_tag_evidence",),
     "weight_draws": ("test_weight_draws",),
-    "weight_prior": ("test_priors",),
+    "weight_prior": ("test_priors", "../engines/test_weight_evidence"),
 }
 """The tests that are about each module."""
 
