@@ -10,7 +10,9 @@ from tagtopic.inference.accumulate import index_columns
 @pytest.mark.parametrize("n_columns", [1, 2, 50, 2048, 2049, 5_000_000])
 def test_entries_stand_by_column_in_the_order_of_their_rows(n_columns: int) -> None:
     random = np.random.default_rng(0)
-    matrix = sp.random_array((90, n_columns), density=min(1.0, 3000 / (90 * n_columns)), rng=random, format="csr")
+    matrix = sp.random_array(
+        (90, n_columns), density=min(1.0, 3000 / (90 * n_columns)), random_state=random, format="csr"
+    )
     starts, indices = matrix.indptr.astype(np.int64)[3:80], matrix.indices.astype(np.int32)
     found = index_columns(starts, indices, n_columns)
     own = indices[starts[0] : starts[-1]]

@@ -13,7 +13,7 @@ from tagtopic.inference.m_step import column_totals, normalise_columns, normalis
 @given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.integers(1, 20), st.booleans())
 def test_sums_by_column_are_a_sparse_product(seed: int, n_rows: int, n_columns: int, scaled: bool) -> None:
     random = np.random.default_rng(seed)
-    matrix = random_array((n_rows, n_columns), density=0.4, format="csr", rng=random)
+    matrix = random_array((n_rows, n_columns), density=0.4, format="csr", random_state=random)
     vectors, factors = random.random((n_rows, 5)), random.random((n_columns, 5))
     index = index_columns(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), n_columns)
     values = np.empty(matrix.nnz)
