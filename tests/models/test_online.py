@@ -68,22 +68,37 @@ def test_every_words_sums_add_up_to_its_tokens() -> None:
 
 
 @pytest.mark.parametrize("at", [0, 1 << 20])
-def test_documents_are_taken_up_where_they_were_left(at: int, tmp_path: Path) -> None:
-    corpus = make_tagged_corpus(90, 4, 12, 120, model="twda", untagged=0.2, random_state=5).corpus
+@pytest.mark.parametrize("kind", [TWTM, TWDA])
+def test_documents_are_taken_up_where_they_were_left(kind: type[TagTopicModel], at: int, tmp_path: Path) -> None:
     with closing(Spill(tmp_path, at=at)) as spill:
-        states = States(corpus, 4, "float64", latent=True, spill=spill)
+        parameters, _ = setup.start_parameters(kind(4, random_state=0), SMALL)
+        states = States(SMALL.tags.indptr, start_state(SMALL, parameters, spill))
         assert bool(list(tmp_path.iterdir())) == (at == 0)
-        given = start_state(corpus, setup.start_parameters(TWDA(4, random_state=0), corpus)[0])
-        order = np.random.default_rng(0).permutation(len(corpus))
-        for rows in np.split(np.sort(order.reshape(3, 30)), 3):
-            part = corpus[rows[0]]
-            owner = np.repeat(np.arange(len(corpus)), np.diff(corpus.tags.indptr))
-            entries = np.flatnonzero(np.isin(owner, rows[0]))
-            states.put(rows[0], State(given.xi[entries], given.xi_latent[rows[0]], given.rho[rows[0]]))
-            np.testing.assert_array_equal(states.take(rows[0]).xi, given.xi[entries])
-            assert len(entries) == part.tags.nnz
-        for mine, expected in zip(states.take(np.arange(len(corpus))), given, strict=True):
+        random = np.random.default_rng(0)
+        rows = np.sort(random.permutation(len(SMALL))[:90])
+        others = np.setdiff1d(np.arange(len(SMALL)), rows)
+        before, moved = states.take(others), State(*(part + random.random(part.shape) for part in states.take(rows)))
+        states.put(rows, moved)
+        kept = State._fields if kind is TWDA else ("xi", "xi_latent")  # without a latent tag nobody has a rho
+        for name in kept:
+            mine, expected = getattr(states.take(rows), name), getattr(moved, name)
+            np.testing.assert_array_equal(mine, expected.astype(mine.dtype), err_msg=name)
+        for mine, expected in zip(states.take(others), before, strict=True):
             np.testing.assert_array_equal(mine, expected)
+
+
+@pytest.mark.parametrize("kind", [TWTM, TWDA])
+def test_held_out_words_are_watched(kind: type[TagTopicModel]) -> None:
+    settings: dict[str, Any] = {"batch_size": 60, "random_state": 0, "validation_fraction": 0.2, "max_iter": 3}
+    curve = kind(4, learning="online", **settings).fit(SMALL).validation_perplexity_
+    assert np.isfinite(curve).all()
+    assert curve[-1] < curve[0] < SMALL.n_words
+
+
+def test_one_document_is_enough() -> None:
+    model = TWDA(2, learning="online", random_state=0, max_iter=3).fit(SMALL[:1])
+    assert np.isfinite(model.components_).all()
+    assert np.isfinite(model.bound_).all()
 
 
 @pytest.mark.parametrize("way", ["collapsed", "mixture", "paper"])

@@ -11,14 +11,14 @@ import numpy as np
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.engines.base import Engine
-from tagtopic.engines.local import LocalEngine
+from tagtopic.engines.local import LocalEngine, start_state
 from tagtopic.engines.spill import Spill
 from tagtopic.engines.workers import Workers
 from tagtopic.models import setup
 from tagtopic.models.checkpoint import Saved
 from tagtopic.models.em import ExpectationMaximisation, Fit
 from tagtopic.models.online import OnlineLearner, Running
-from tagtopic.models.passes import OnlinePasses
+from tagtopic.models.passes import OnlinePasses, States
 from tagtopic.models.validation import HeldOut
 
 if TYPE_CHECKING:
@@ -64,5 +64,6 @@ def online_fit(
     local = engine or LocalEngine(model.n_jobs)
     with Workers(local.n_jobs) as workers, closing(Spill(local.scratch, at=local.spill_at)) as spill:
         learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, workers)
+        states = States(corpus.tags.indptr, start_state(corpus, parameters, spill))
         seed = setup.seed_of(model)
-        yield OnlinePasses(learner, corpus, settings, watch, batch_size=model.batch_size, seed=seed, spill=spill)
+        yield OnlinePasses(learner, corpus, settings, watch, batch_size=model.batch_size, seed=seed, states=states)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.mapped import release
 from tagtopic.engines.blocks import KEPT_ENTRIES
-from tagtopic.engines.spill import Spill
 from tagtopic.engines.workers import cut_rows
 from tagtopic.inference.arrays import Int64s, State
 from tagtopic.inference.parameters import Priors
@@ -26,30 +25,27 @@ RUNNING = ("psi", "theta", "tokens", "seen_tokens", "documents", "seen_documents
 
 
 class States:
-    """Where each document's inference stands, by document; large arrays in files."""
+    """Where each document's inference stands (``all``), to be taken and put back by document.
 
-    def __init__(self, documents: Corpus, n_topics: int, dtype: Any, *, latent: bool, spill: Spill) -> None:
-        starts = documents.tags.indptr
+    Document d has the tag entries ``starts[d]:starts[d + 1]``.
+    """
+
+    def __init__(self, starts: Int64s, state: State) -> None:
+        self.all = state
         self._starts = np.asarray(starts, np.int64)
-        each = latent or bool((np.diff(starts) == 0).any())
-        n_documents = len(documents)
-        self.all = State(
-            spill.empty(int(starts[-1]), dtype),
-            spill.empty(n_documents, dtype),
-            spill.empty((n_documents if each else 1, n_topics), dtype),
-        )
+        self._each_rho = len(state.rho) == len(state.xi_latent)
 
     def take(self, rows: Int64s) -> State:
         """A copy of the state of some documents."""
         state = self.all
-        rho = state.rho[rows] if len(state.rho) > 1 else state.rho.copy()
+        rho = state.rho[rows] if self._each_rho else state.rho.copy()
         return State(state.xi[self._entries(rows)], state.xi_latent[rows], rho)
 
     def put(self, rows: Int64s, state: State) -> None:
         """The documents stand there now."""
         self.all.xi[self._entries(rows)] = state.xi
         self.all.xi_latent[rows] = state.xi_latent
-        if len(self.all.rho) > 1:
+        if self._each_rho:
             self.all.rho[rows] = state.rho
         release(*self.all)
 
@@ -75,7 +71,7 @@ class OnlinePasses(Fit):
         *,
         batch_size: int,
         seed: int,
-        spill: Spill,
+        states: States,
     ) -> None:
         super().__init__(settings, watch)
         self.learner = learner
@@ -83,7 +79,7 @@ class OnlinePasses(Fit):
         self.n_documents = len(documents)
         self.batch_size = batch_size
         self.seed = seed
-        self.states = States(documents, len(learner.mu), learner.dtype, latent=learner.latent, spill=spill)
+        self.states = states
 
     @property
     def now(self) -> Standing:
