@@ -36,6 +36,7 @@ from tagtopic.inference.arrays import COLLAPSED, MAP, WAYS
 from tagtopic.inference.e_step import pass_over_words
 from tagtopic.inference.leave_out import pass_leaving_out
 from tagtopic.inference.parameters import Behind, Parameters, Priors
+from tagtopic.inference.prefetch import AHEAD, prefetch_row
 from tagtopic.models import base
 
 
@@ -162,7 +163,11 @@ def passes(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: i
     most = np.diff(documents.word_starts[first : last + 1]).max()
     rows, counts = np.empty((most, n_topics), psi.dtype), np.empty(most, psi.dtype)
     sums, inverses, prior = np.empty(most, psi.dtype), np.empty(most, psi.dtype), np.full(most, 0.07, psi.dtype)
-    pull, own_pull, left = np.empty(n_topics, psi.dtype), np.empty(n_topics, psi.dtype), np.empty(n_topics, psi.dtype)
+    pull, own_pull, left = (
+        np.empty(n_topics, psi.dtype),
+        np.empty(n_topics, psi.dtype),
+        np.empty((4, n_topics), psi.dtype),
+    )
     share, own = np.full(n_topics, 1e-6, psi.dtype), np.full(n_topics, 1e-3, psi.dtype)
     total = 0.0
     mix = mix.copy()
@@ -171,6 +176,8 @@ def passes(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: i
         start, n = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
         for i in range(n):
             counts[i] = documents.counts[start + i]
+            if start + i + AHEAD < documents.words.shape[0]:
+                prefetch_row(psi, documents.words[start + i + AHEAD])
             rows[i] = psi[documents.words[start + i]]
         for sweep in range(repeats):
             mix[sweep % 2] *= 1.001  # as from sweep to sweep: else the compiler might make one pass of all

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tagtopic.inference.accumulate import ColumnIndex
+from tagtopic.inference.accumulate import RUN, ColumnIndex
 from tagtopic.inference.arrays import Float64s
 from tagtopic.inference.leave_out import LEAST, add_tags_leaving_out, add_words_leaving_out, pass_leaving_out
 
@@ -21,21 +21,22 @@ def left_of(
     return others, np.maximum(mix - own_mix * u, LEAST * mix), u
 
 
+@pytest.mark.parametrize("unexplained", [3, 4])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_pass_is_its_equations(seed: int) -> None:
+def test_a_pass_is_its_equations(seed: int, unexplained: int) -> None:
     random = np.random.default_rng(seed)
     rows, counts, prior = some(random, 5, 3), np.array([1.0, 2.0, 1.0, 7.0, 3.0]), some(random, 5) * 0.3
-    rows[3] = 0.0  # a word that no topic has
+    rows[unexplained] = 0.0  # a word that no topic has: among four, and the one after them
     share, mix, own_mix = some(random, 3), some(random, 3), some(random, 3) * random.choice([0.2, 5.0])
-    sums, inverses, pull, own_pull, left = np.empty(5), np.empty(5), np.empty(3), np.empty(3), np.empty(3)
-    prior[3] = 0.0
+    sums, inverses, pull, own_pull, left = np.empty(5), np.empty(5), np.empty(3), np.empty(3), np.empty((4, 3))
+    prior[unexplained] = 0.0
     pass_leaving_out(rows, counts, prior, share, mix, own_mix, sums, inverses, pull, own_pull, left)
     expected_pull, expected_own = np.zeros(3), np.zeros(3)
     for i in range(5):
         others, e, u = left_of(rows[i], mix, own_mix, float(prior[i]), share)
         total = float(e @ others)
         assert sums[i] == pytest.approx(total, rel=1e-9)
-        assert inverses[i] == pytest.approx(1 / (mix @ rows[i]) if i != 3 else 0.0, rel=1e-9)
+        assert inverses[i] == pytest.approx(1 / (mix @ rows[i]) if i != unexplained else 0.0, rel=1e-9)
         if total > 0:
             expected_pull += counts[i] * others / total
             expected_own += counts[i] * others * u / total
@@ -65,6 +66,21 @@ def test_sums_of_words_are_their_equations() -> None:
             others = np.maximum(psi[word] - mix[d] * u * share, prior[word] * share)
             expected[word] += ratios[p] * np.maximum(mix[d] - own_mix[d] * u, LEAST * mix[d]) * others
     np.testing.assert_allclose(sums, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("entries", [RUN, RUN + 1, 3 * RUN])
+def test_a_frequent_word_is_summed_like_a_rare_one(entries: int) -> None:
+    random = np.random.default_rng(entries)
+    ratios, inverses = some(random, entries), some(random, entries)
+    mix, own_mix, psi = some(random, entries, 3), some(random, entries, 3) * 2, some(random, 1, 3)
+    prior, share, sums = some(random, 1) * 0.5, some(random, 3), np.ones((1, 3))
+    numbers = np.arange(entries, dtype=np.int32)
+    one_word = ColumnIndex(np.zeros(1, np.int32), np.array([0, entries]), numbers, numbers)
+    add_words_leaving_out(one_word, 0, 1, ratios, inverses, mix, own_mix, psi, prior, share, sums)
+    u = psi * inverses[:, None]
+    others = np.maximum(psi - mix * u * share, prior * share)
+    added = ratios[:, None] * np.maximum(mix - own_mix * u, LEAST * mix) * others
+    np.testing.assert_allclose(sums[0], 1 + added.sum(axis=0), rtol=1e-9)
 
 
 def test_sums_of_tags_are_their_equations() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tagtopic.inference.arrays import Floats, Int32s, Int64s
 from tagtopic.inference.compiled import compiled, compiled_reordering
+from tagtopic.inference.prefetch import AHEAD, prefetch_row
 
 RUN = 64
 """Single-precision sums are carried over into double precision every so many terms."""
@@ -96,6 +97,10 @@ def add_scaled_rows(
     total = np.empty(n_topics, np.float64)
     scaled = factors.shape[0] > 0
     for i in range(first, last):
+        if i + AHEAD < last:
+            prefetch_row(sums, index.columns[i + AHEAD])
+            if scaled:
+                prefetch_row(factors, index.columns[i + AHEAD])
         total[:] = 0
         p = index.starts[i]
         end = index.starts[i + 1]

@@ -31,6 +31,7 @@ from tagtopic.inference.arrays import (
 from tagtopic.inference.compiled import compiled, compiled_reordering
 from tagtopic.inference.leave_out import pass_leaving_out
 from tagtopic.inference.paper_weights import ascend_weights
+from tagtopic.inference.prefetch import AHEAD, prefetch_row
 from tagtopic.inference.special import digamma, dirichlet_divergence
 
 
@@ -253,7 +254,7 @@ def sweep_document(way: int, model: Model, sheet: Sheet, sweeps: int, tolerance:
     sums for theta must be made at the xi that is kept.
     """
     value = 0.0
-    left = np.empty_like(sheet.own_mix)
+    left = np.empty((4, sheet.own_mix.shape[0]), sheet.own_mix.dtype)
     for sweep in range(sweeps):
         before[:] = sheet.mix
         expect(way, sheet)
@@ -328,6 +329,8 @@ def infer_documents(
         for i in range(n_words):
             counts[i] = documents.counts[word_start + i]
             word = documents.words[word_start + i]
+            if word_start + i + AHEAD < documents.words.shape[0]:
+                prefetch_row(model.psi, documents.words[word_start + i + AHEAD])
             for k in range(n_topics):
                 rows[i, k] = model.psi[word, k]
             if leaving_out:

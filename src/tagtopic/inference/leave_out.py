@@ -24,6 +24,7 @@ import numpy as np
 from tagtopic.inference.accumulate import RUN, ColumnIndex
 from tagtopic.inference.arrays import Floats
 from tagtopic.inference.compiled import compiled_reordering
+from tagtopic.inference.prefetch import AHEAD, prefetch_row
 
 LEAST = 0.02
 """What is left of e_k at least: y may be more than the share that was counted, as both are still moving."""
@@ -43,14 +44,64 @@ def pass_leaving_out(
     own_pull: Floats,
     left: Floats,
 ) -> None:
-    """From e (``mix``) and h (``own_mix``) to s' (``sums``), 1 / s (``inverses``), P (``pull``), Q (``own_pull``)."""
-    n_topics = mix.shape[0]
-    zero = mix.dtype.type(0)
-    one = mix.dtype.type(1)
-    least = mix.dtype.type(LEAST)
+    """From e (``mix``) and h (``own_mix``) to s' (``sums``), 1 / s (``inverses``), P (``pull``), Q (``own_pull``).
+
+    Four words at a time for the vector units; ``left`` is room for psi' of four. Helper functions for what is written
+    four times here cost a third of the speed.
+    """
+    n_words, n_topics = rows.shape
+    zero, one, least = mix.dtype.type(0), mix.dtype.type(1), mix.dtype.type(LEAST)
     pull[:] = 0
     own_pull[:] = 0
-    for i in range(rows.shape[0]):
+    quads = n_words - n_words % 4
+    for i in range(0, quads, 4):
+        s0 = s1 = s2 = s3 = zero
+        for k in range(n_topics):
+            e = mix[k]
+            s0 += e * rows[i, k]
+            s1 += e * rows[i + 1, k]
+            s2 += e * rows[i + 2, k]
+            s3 += e * rows[i + 3, k]
+        i0 = one / s0 if s0 > 0 else zero
+        i1 = one / s1 if s1 > 0 else zero
+        i2 = one / s2 if s2 > 0 else zero
+        i3 = one / s3 if s3 > 0 else zero
+        f0, f1, f2, f3 = word_prior[i], word_prior[i + 1], word_prior[i + 2], word_prior[i + 3]
+        s0 = s1 = s2 = s3 = zero
+        for k in range(n_topics):
+            m, o, t = mix[k], own_mix[k], topic_share[k]
+            mt, lm = m * t, least * m
+            u0, u1, u2, u3 = rows[i, k] * i0, rows[i + 1, k] * i1, rows[i + 2, k] * i2, rows[i + 3, k] * i3
+            p0 = rows[i, k] - mt * u0
+            p1 = rows[i + 1, k] - mt * u1
+            p2 = rows[i + 2, k] - mt * u2
+            p3 = rows[i + 3, k] - mt * u3
+            p0 = p0 if p0 > f0 * t else f0 * t
+            p1 = p1 if p1 > f1 * t else f1 * t
+            p2 = p2 if p2 > f2 * t else f2 * t
+            p3 = p3 if p3 > f3 * t else f3 * t
+            e0, e1, e2, e3 = m - o * u0, m - o * u1, m - o * u2, m - o * u3
+            e0 = e0 if e0 > lm else lm
+            e1 = e1 if e1 > lm else lm
+            e2 = e2 if e2 > lm else lm
+            e3 = e3 if e3 > lm else lm
+            left[0, k], left[1, k], left[2, k], left[3, k] = p0, p1, p2, p3
+            s0 += e0 * p0
+            s1 += e1 * p1
+            s2 += e2 * p2
+            s3 += e3 * p3
+        r0 = counts[i] / s0 if s0 > 0 else zero
+        r1 = counts[i + 1] / s1 if s1 > 0 else zero
+        r2 = counts[i + 2] / s2 if s2 > 0 else zero
+        r3 = counts[i + 3] / s3 if s3 > 0 else zero
+        q0, q1, q2, q3 = r0 * i0, r1 * i1, r2 * i2, r3 * i3
+        for k in range(n_topics):
+            pull[k] += r0 * left[0, k] + r1 * left[1, k] + r2 * left[2, k] + r3 * left[3, k]
+            first_two = q0 * left[0, k] * rows[i, k] + q1 * left[1, k] * rows[i + 1, k]
+            own_pull[k] += first_two + q2 * left[2, k] * rows[i + 2, k] + q3 * left[3, k] * rows[i + 3, k]
+        sums[i], sums[i + 1], sums[i + 2], sums[i + 3] = s0, s1, s2, s3
+        inverses[i], inverses[i + 1], inverses[i + 2], inverses[i + 3] = i0, i1, i2, i3
+    for i in range(quads, n_words):
         total = zero
         for k in range(n_topics):
             total += mix[k] * rows[i, k]
@@ -64,11 +115,11 @@ def pass_leaving_out(
             others = others if others > prior else prior
             e = mix[k] - own_mix[k] * u
             e = e if e > least * mix[k] else least * mix[k]
-            left[k] = others
+            left[0, k] = others
             total += e * others
         ratio = counts[i] / total if total > 0 else zero
         for k in range(n_topics):
-            share = ratio * left[k]
+            share = ratio * left[0, k]
             pull[k] += share
             own_pull[k] += share * (rows[i, k] * inverse)
         sums[i] = total
@@ -96,10 +147,13 @@ def add_words_leaving_out(
     total = np.empty(n_topics, np.float64)
     for i in range(first, last):
         word = index.columns[i]
+        if i + AHEAD < last:
+            prefetch_row(psi, index.columns[i + AHEAD])
+            prefetch_row(sums, index.columns[i + AHEAD])
         floor = word_prior[word]
-        total[:] = 0
         p = index.starts[i]
         end = index.starts[i + 1]
+        total[:] = 0
         while p < end:
             stop = min(end, p + RUN)
             run[:] = 0
@@ -114,10 +168,15 @@ def add_words_leaving_out(
                     e = e if e > least * mix[d, k] else least * mix[d, k]
                     run[k] += ratio * e * others
                 p += 1
+            if end - index.starts[i] > RUN:
+                for k in range(n_topics):
+                    total[k] += run[k]
+        if end - index.starts[i] > RUN:
             for k in range(n_topics):
-                total[k] += run[k]
-        for k in range(n_topics):
-            sums[word, k] += sums.dtype.type(total[k])
+                sums[word, k] += sums.dtype.type(total[k])
+        else:  # the same, without the way by double precision: most words are rare
+            for k in range(n_topics):
+                sums[word, k] += sums.dtype.type(run[k])
 
 
 @compiled_reordering
