@@ -25,7 +25,7 @@ types: $(VENV)/.installed-dev
 # Spark's tests wait for Java half of the time: they begin first, on one cluster, and there is one worker more than cores
 WORKERS := $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 check: $(VENV)/.installed-dev java browser
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/integration tests
+	$(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder tests/integration tests
 
 # the site; a warning (a broken link, a name that is not there) is an error
 docs: $(VENV)/.installed-docs
@@ -67,7 +67,7 @@ mutants: $(VENV)/.installed-dev
 # what the tests reach, branches included; kernels once more as plain Python, for compiled code cannot be watched
 coverage: $(VENV)/.installed-dev java browser
 	rm -f .coverage .coverage.*
-	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=
+	$(BIN)/python -m pytest -n auto --no-loadscope-reorder --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-append --cov-report= $(KERNEL_TESTS)
 	$(BIN)/coverage report --fail-under=92
 KERNEL_TESTS := tests/inference tests/corpus/test_from_texts.py tests/corpus/test_tokens.py tests/corpus/test_names.py \

@@ -1,6 +1,7 @@
 """Settings for every test."""
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -10,10 +11,14 @@ settings.register_profile("tagtopic", deadline=None, derandomize="CI" in os.envi
 settings.load_profile("tagtopic")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Files stay together on a worker, and so does all that shares the Spark cluster: one is enough for two cores."""
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        shares_cluster = "cluster" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("spark" if shares_cluster else str(item.path)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files stay together on a worker, and so do those that share a Spark cluster: one is enough for two cores."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return "spark" if path.startswith("tests/integration/test_spark") else path
+
+    return ByFile(config, log)

@@ -22,7 +22,7 @@ WAYS = ["paper", "mixture", "map"]
 def parameters(latent: bool = True, dtype: str = "float64") -> Parameters:
     random = np.random.default_rng(0)
     return Parameters(
-        psi=random.dirichlet(np.ones(CORPUS.n_words), 4).T.astype(dtype),
+        psi=np.ascontiguousarray(random.dirichlet(np.ones(CORPUS.n_words), 4).T, dtype),
         theta=random.dirichlet(np.ones(4), CORPUS.n_tags).astype(dtype),
         pi=random.gamma(2.0, size=CORPUS.n_tags),
         pi_latent=2.0,

@@ -19,7 +19,7 @@ CORPUS = make_tagged_corpus(150, 4, 9, 60, model="twda", untagged=0.2, random_st
 def parameters(latent: bool) -> Parameters:
     random = np.random.default_rng(0)
     return Parameters(
-        psi=random.dirichlet(np.ones(CORPUS.n_words), 4).T,
+        psi=np.ascontiguousarray(random.dirichlet(np.ones(CORPUS.n_words), 4).T),
         theta=random.dirichlet(np.ones(4), CORPUS.n_tags),
         pi=random.gamma(2.0, size=CORPUS.n_tags),
         pi_latent=2.0,

@@ -8,7 +8,18 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tagtopic.inference import reference
-from tagtopic.inference.arrays import WAYS, Documents, Evaluation, Float64s, Int32s, Int64s, Model, Shares, State
+from tagtopic.inference.arrays import (
+    WAYS,
+    Documents,
+    Evaluation,
+    Float64s,
+    Int32s,
+    Int64s,
+    Model,
+    Shares,
+    State,
+    read_only,
+)
 from tagtopic.inference.e_step import infer_documents
 
 
@@ -96,7 +107,8 @@ def run_kernel(way: str, case: Case, sweeps: int, dtype: type[np.floating] = np.
     rows = np.log(np.maximum(case.theta, 1e-10)) if way == "paper" else case.theta
     own = case.own if case.own is not None and way == "collapsed" else reference.OwnShares(*[np.empty(0)] * 3)
     shares = Shares(own.topic.astype(dtype), own.tag.astype(dtype), own.word_prior.astype(dtype))
-    model = Model(case.psi.astype(dtype), rows.astype(dtype), case.pi, case.pi_latent, case.mu, case.latent, shares)
+    psi, rows = read_only(case.psi.astype(dtype)), read_only(rows.astype(dtype))
+    model = Model(psi, rows, read_only(case.pi), case.pi_latent, read_only(case.mu), case.latent, shares)
     state = start_state(case, dtype)
     shape = (case.n_documents, case.psi.shape[1])
     out = Evaluation(
@@ -104,7 +116,10 @@ def run_kernel(way: str, case: Case, sweeps: int, dtype: type[np.floating] = np.
         np.empty(len(case.tags), dtype), np.empty(case.n_documents),
         np.empty(shape, dtype), np.empty(shape, dtype), np.empty(len(case.words), dtype),
     )  # fmt: skip
-    documents = Documents(case.word_starts, case.words, case.counts, case.tag_starts, case.tags)
+    documents = Documents(
+        read_only(case.word_starts), read_only(case.words), read_only(case.counts),
+        read_only(case.tag_starts), read_only(case.tags),
+    )  # fmt: skip
     slots = np.arange(len(case.words), dtype=np.int32)
     infer_documents(WAYS[way], documents, 0, case.n_documents, model, state, out, slots, sweeps, 0.0)
     return Outcome(state, out)

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_evenly
-from tagtopic.inference.arrays import Float64s, Floats, Int32s, Int64s
+from tagtopic.inference.arrays import Float64s, Floats, Int32s, Int64s, read_only
 from tagtopic.inference.compiled import compiled
 
 SWEEPS = 200

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.engines.workers import Workers, cut_rows
-from tagtopic.inference.arrays import COLLAPSED, PAPER, WAYS, Float64s, Floats, Model, Shares, State
+from tagtopic.inference.arrays import COLLAPSED, PAPER, WAYS, Float64s, Floats, Model, Shares, State, read_only
 from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
 from tagtopic.inference.parameters import Behind, Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior
@@ -117,8 +117,9 @@ def as_model(parameters: Parameters, way: int) -> Model:
     rows = np.log(parameters.theta) if way == PAPER else parameters.theta
     shares = _shares(parameters) if way == COLLAPSED else _no_shares(parameters)
     return Model(
-        parameters.psi, rows, parameters.pi, float(parameters.pi_latent), parameters.mu, parameters.latent, shares
-    )
+        read_only(parameters.psi), read_only(rows), read_only(parameters.pi), float(parameters.pi_latent),
+        read_only(parameters.mu), parameters.latent, shares,
+    )  # fmt: skip
 
 
 def _no_shares(parameters: Parameters) -> Shares:

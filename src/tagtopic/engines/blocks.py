@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagtopic.corpus.mapped import release
 from tagtopic.engines.workers import cut_evenly
 from tagtopic.inference.accumulate import ColumnIndex, index_columns
-from tagtopic.inference.arrays import Documents
+from tagtopic.inference.arrays import Documents, read_only
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -79,15 +79,6 @@ class Block:
     def tag_range(self) -> tuple[int, int]:
         """Where the block's (document, tag) entries stand among the corpus's."""
         return int(self.documents.tag_starts[0]), int(self.documents.tag_starts[-1])
-
-
-def read_only(array: np.ndarray[Any, Any], dtype: type[np.generic]) -> np.ndarray[Any, Any]:
-    """A plain read-only view (Numba compiles anew for memory maps, other types and writeable arrays)."""
-    view = np.asarray(array, dtype=dtype).view(np.ndarray)
-    if view.flags.writeable:
-        view = view.view()
-        view.flags.writeable = False
-    return view
 
 
 def documents_of(corpus: Corpus, first: int, last: int) -> Documents:

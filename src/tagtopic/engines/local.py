@@ -162,8 +162,7 @@ class LocalRun(Run):
         by_word, by_tag = block.by_word, block.by_tag
         tag_weights = np.empty_like(evaluation.weights)
         tag_weights[by_tag.slots] = evaluation.weights
-        no_factor = np.empty((0, model.psi.shape[1]), model.psi.dtype)
-        tag_factor = no_factor if self.way == PAPER else model.tag_rows
+        tag_factor = model.tag_rows[:0] if self.way == PAPER else model.tag_rows
 
         def add_words(words: tuple[int, int]) -> None:
             if self.way != COLLAPSED:

@@ -94,3 +94,12 @@ class Evaluation(NamedTuple):
     own_mix: Floats
     own_pull: Floats
     inverses: Floats
+
+
+def read_only(array: NDArray[Any], dtype: type[np.generic] | None = None) -> NDArray[Any]:
+    """A plain read-only view, rows contiguous: Numba compiles anew for memory maps, other orders, writeable arrays."""
+    view = np.asarray(array, dtype, order="C").view(np.ndarray)
+    if view.flags.writeable:
+        view = view.view()
+        view.flags.writeable = False
+    return view

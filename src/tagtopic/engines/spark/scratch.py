@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic.engines.blocks import Block, read_only
+from tagtopic.engines.blocks import Block
 from tagtopic.inference.accumulate import ColumnIndex, index_columns
-from tagtopic.inference.arrays import Documents, Int32s, State
+from tagtopic.inference.arrays import Documents, Int32s, State, read_only
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -180,7 +180,7 @@ class Scratch:
     @staticmethod
     def _load(folder: Path, name: str) -> NDArray[Any]:
         array = _map(folder, name)
-        return read_only(array, array.dtype.type)
+        return read_only(array)
 
 
 def scratch_root() -> Path:
@@ -197,7 +197,7 @@ def _map(folder: Path, name: str) -> NDArray[Any]:
 
 def _numbered_anew(parcel: Parcel) -> Arrays:
     """The block's arrays with its own words and tags only, numbered from 0, and indexed by them."""
-    documents = Documents(*(read_only(array, array.dtype.type) for array in parcel.documents or ()))
+    documents = Documents(*(read_only(array) for array in parcel.documents or ()))
     by_word = index_columns(documents.word_starts, documents.words, parcel.n_words)
     by_tag = index_columns(documents.tag_starts, documents.tags, parcel.n_tags)
     arrays: Arrays = {

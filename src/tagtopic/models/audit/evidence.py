@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
-from tagtopic.inference.arrays import Float64s, Floats
+from tagtopic.inference.arrays import Float64s, Floats, read_only
 from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, NEW, Evidence, gather_given
 from tagtopic.models.prediction.mixing import features
 from tagtopic.models.prediction.predictor import CHUNK, NEIGHBOURS, TagPredictor, queries_of

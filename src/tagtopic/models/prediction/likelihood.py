@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_rows
+from tagtopic.inference.arrays import read_only
 from tagtopic.inference.parameters import Parameters
 from tagtopic.inference.tag_likelihood import tag_log_likelihoods
 

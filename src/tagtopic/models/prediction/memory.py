@@ -13,9 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.corpus.mapped import column_sizes
-from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_evenly
-from tagtopic.inference.arrays import Floats
+from tagtopic.inference.arrays import Floats, read_only
 from tagtopic.inference.tag_evidence import Memory, squared_lengths
 
 if TYPE_CHECKING:

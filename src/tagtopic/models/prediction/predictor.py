@@ -17,9 +17,8 @@ import scipy.sparse as sp
 
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.kinds import kinds_of
-from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_rows
-from tagtopic.inference.arrays import Float64s, Floats
+from tagtopic.inference.arrays import Float64s, Floats, read_only
 from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, NEW, Evidence, Memory, Queries, gather_evidence
 from tagtopic.models.prediction.memory import (
     MOST_ENTRIES,

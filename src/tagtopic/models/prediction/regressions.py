@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic.engines.blocks import read_only
 from tagtopic.engines.workers import Workers, cut_rows
-from tagtopic.inference.arrays import Floats, Int32s
+from tagtopic.inference.arrays import Floats, Int32s, read_only
 from tagtopic.inference.tag_regressions import learn_from_each
 
 LEAST_DOCUMENTS = 50
