@@ -22,10 +22,10 @@ lint: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	@$(BIN)/pyright --pythonpath $(BIN)/python & other=$$!; $(BIN)/mypy && wait $$other
 
-# Spark's tests wait for Java half of the time: they begin first, on one cluster, and there is one worker more than cores
+# the longest begin first: those with Spark, which wait for Java half of the time; so there is one worker more than cores
 WORKERS := $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 check: $(VENV)/.installed-dev java browser
-	$(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder tests/integration tests
+	$(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder tests/integration/test_*.py tests
 
 # the site; a warning (a broken link, a name that is not there) is an error
 docs: $(VENV)/.installed-docs
