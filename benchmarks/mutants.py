@@ -43,6 +43,7 @@ OWN = {
     "m_step": ("test_sums",),
     "paper_weights": ("test_paper_weights", "test_e_step"),
     "parameters": ("test_parameters",),
+    "products": ("test_e_step", "test_leave_out"),
     "reference": ("test_e_step", "test_paper_weights"),
     "running": ("test_running",),
     "special": ("test_special",),

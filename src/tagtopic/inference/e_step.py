@@ -32,6 +32,7 @@ from tagtopic.inference.compiled import compiled, compiled_reordering
 from tagtopic.inference.leave_out import pass_leaving_out
 from tagtopic.inference.paper_weights import ascend_weights
 from tagtopic.inference.prefetch import AHEAD, prefetch_row
+from tagtopic.inference.products import product_with_row, products_with_four
 from tagtopic.inference.special import digamma, dirichlet_divergence
 
 
@@ -64,13 +65,7 @@ def pass_over_words(rows: Floats, counts: Floats, mix: Floats, sums: Floats, pul
     zero = pull[0]
     quads = n_words - n_words % 4
     for i in range(0, quads, 4):
-        s0 = s1 = s2 = s3 = zero
-        for k in range(n_topics):
-            e = mix[k]
-            s0 += e * rows[i, k]
-            s1 += e * rows[i + 1, k]
-            s2 += e * rows[i + 2, k]
-            s3 += e * rows[i + 3, k]
+        s0, s1, s2, s3 = products_with_four(rows, i, mix)
         sums[i], sums[i + 1], sums[i + 2], sums[i + 3] = s0, s1, s2, s3
         r0 = counts[i] / s0 if s0 > 0 else zero
         r1 = counts[i + 1] / s1 if s1 > 0 else zero
@@ -133,15 +128,6 @@ def mix_rows(way: int, tag_rows: Floats, sheet: Sheet) -> float:
     for k in range(n_topics):
         mix[k] = math.exp(mix[k] - scale)
     return float(scale)
-
-
-@compiled_reordering
-def product_with_row(rows: Floats, row: int, vector: Floats) -> float:
-    """``rows[row] @ vector``."""
-    total = vector[0] * rows[row, 0]
-    for k in range(1, vector.shape[0]):
-        total += rows[row, k] * vector[k]
-    return float(total)
 
 
 @compiled

@@ -25,6 +25,7 @@ from tagtopic.inference.accumulate import RUN, ColumnIndex
 from tagtopic.inference.arrays import Floats
 from tagtopic.inference.compiled import compiled_reordering
 from tagtopic.inference.prefetch import AHEAD, prefetch_row
+from tagtopic.inference.products import products_with_four
 
 LEAST = 0.02
 """What is left of e_k at least: y may be more than the share that was counted, as both are still moving."""
@@ -55,13 +56,7 @@ def pass_leaving_out(
     own_pull[:] = 0
     quads = n_words - n_words % 4
     for i in range(0, quads, 4):
-        s0 = s1 = s2 = s3 = zero
-        for k in range(n_topics):
-            e = mix[k]
-            s0 += e * rows[i, k]
-            s1 += e * rows[i + 1, k]
-            s2 += e * rows[i + 2, k]
-            s3 += e * rows[i + 3, k]
+        s0, s1, s2, s3 = products_with_four(rows, i, mix)
         i0 = one / s0 if s0 > 0 else zero
         i1 = one / s1 if s1 > 0 else zero
         i2 = one / s2 if s2 > 0 else zero
