@@ -8,12 +8,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test docs lint types check java browser fuzz api-fuzz kills interrupts mutants coverage lowest install-check format clean
+.PHONY: demo test docs lint types check kernels java browser fuzz api-fuzz kills interrupts mutants coverage lowest install-check format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
 
-test: lint types check
+test: lint
+	@$(MAKE) --no-print-directory --jobs=2 types kernels
+	@$(MAKE) --no-print-directory check
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -21,6 +23,10 @@ lint: $(VENV)/.installed-dev
 
 types: $(VENV)/.installed-dev
 	@$(BIN)/pyright --pythonpath $(BIN)/python & other=$$!; $(BIN)/mypy && wait $$other
+
+# compiled once, while the types are checked, and not by each of the tests' workers
+kernels: $(VENV)/.installed-dev
+	$(BIN)/python tools/compile_kernels.py
 
 # the longest begin first: those with Spark, which wait for Java half of the time; so there is one worker more than cores
 WORKERS := $$(($$(getconf _NPROCESSORS_ONLN) + 1))

@@ -99,3 +99,11 @@ def test_the_score_of_a_long_document_does_not_underflow() -> None:
     counts, out = sp.csr_array(np.ones((1, 400), np.float32)), np.empty((1, 5))  # each probability is about 1/400
     tag_log_likelihoods(counts.indptr, counts.indices, counts.data, psi, theta, 0, 1, out)
     assert out == pytest.approx(log_likelihoods_reference(counts.toarray(), psi, theta), rel=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 39, 40, 41])
+def test_the_threshold_is_the_nth_largest_and_nothing_where_there_are_fewer(n: int) -> None:
+    for values in (RNG.random(40), RNG.integers(0, 5, 40), np.arange(40), -np.arange(40.0)):
+        given = values.astype(np.float32)
+        expected = np.sort(given)[-n] if n < len(given) else 0.0
+        assert te.threshold(given, n) == expected

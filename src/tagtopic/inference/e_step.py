@@ -25,6 +25,7 @@ from tagtopic.inference.arrays import (
     Float64s,
     Floats,
     Int32s,
+    Int64s,
     Model,
     State,
 )
@@ -276,6 +277,15 @@ def sweep_document(way: int, model: Model, sheet: Sheet, sweeps: int, tolerance:
 
 
 @compiled
+def longest(starts: Int64s, first: int, last: int) -> int:
+    """The most entries that a document has."""
+    most = 0
+    for d in range(first, last):
+        most = max(most, starts[d + 1] - starts[d])
+    return most
+
+
+@compiled
 def infer_documents(
     way: int,
     documents: Documents,
@@ -295,8 +305,8 @@ def infer_documents(
     """
     n_topics = model.psi.shape[1]
     dtype = model.psi.dtype
-    most_words = np.diff(documents.word_starts[first : last + 1]).max()
-    most_tags = np.diff(documents.tag_starts[first : last + 1]).max()
+    most_words = longest(documents.word_starts, first, last)
+    most_tags = longest(documents.tag_starts, first, last)
     rows = np.empty((most_words, n_topics), dtype)
     counts, sums = np.empty(most_words, dtype), np.empty(most_words, dtype)
     mix, pull, before = np.empty(n_topics, dtype), np.empty(n_topics, dtype), np.empty(n_topics, dtype)

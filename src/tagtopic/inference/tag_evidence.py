@@ -112,7 +112,28 @@ def threshold(values: Floats, n: int) -> float:
     """The n-th largest of the values, or 0 if there are not as many."""
     if n >= values.shape[0]:
         return 0.0
-    return float(np.partition(values, values.shape[0] - n)[values.shape[0] - n])
+    largest = values[:n].copy()  # as a heap: the least of them comes first
+    for node in range(n // 2 - 1, -1, -1):
+        sink(largest, node)
+    for i in range(n, values.shape[0]):
+        if values[i] > largest[0]:
+            largest[0] = values[i]
+            sink(largest, 0)
+    return float(largest[0])
+
+
+@compiled
+def sink(heap: Floats, node: int) -> None:
+    """Let a value go down until none below it is less. (np.partition takes six seconds to compile.)"""
+    value, child = heap[node], 2 * node + 1
+    while child < heap.shape[0]:
+        if child + 1 < heap.shape[0] and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= value:
+            break
+        heap[node] = heap[child]
+        node, child = child, 2 * child + 1
+    heap[node] = value
 
 
 @compiled
@@ -207,15 +228,16 @@ def choose(memory: Memory, table: Floats, best: Floats, allowed: NDArray[np.bool
             score[j] = table[j, CENTROID] / best[kind, BEST_CENTROID] + table[j, NEAR] / best[kind, BEST_NEAR]
             score[j] += table[j, NAMED]
     limit = threshold(score, n)
+    room = n - np.count_nonzero(score > limit)  # for the first of those at the limit
     chosen = np.empty(n, np.int64)
     found = 0
-    for above in (True, False):  # ties with the limit are taken last, in order, while there is room
-        for j in range(table.shape[0]):
-            fits = score[j] > limit if above else score[j] == limit
-            if fits and score[j] > 0 and found < n:
-                chosen[found] = j
-                found += 1
-    return np.sort(chosen[:found])
+    for j in range(table.shape[0]):
+        tied = score[j] == limit and room > 0
+        if score[j] > 0 and (score[j] > limit or tied):
+            room -= tied
+            chosen[found] = j
+            found += 1
+    return chosen[:found]
 
 
 @compiled
