@@ -123,8 +123,12 @@ def test_a_frame_that_is_cut_otherwise_has_the_same_fingerprint(
         assert list(without_ids[np.array([5, 150])].ids) == ["5", "150"]
     with pytest.raises(ReadError, match="the frame has no column 'story'"):
         engine.read(frame, text="story")
-    with pytest.raises(ValueError, match="bigrams"):
-        engine.read(frame, bigrams=0.5, **COLUMNS)
+    phrases: dict[str, Any] = {"bigrams": 0.0, "bigram_min_count": 4}
+    with engine.read(frame.repartition(3), **phrases, **COLUMNS) as joined:
+        expected = Corpus.read(pa.Table.from_pylist(rows[80:]), **phrases, **COLUMNS)
+        assert any(" " in word for word in joined.words)
+        assert (joined.words, joined.rules) == (expected.words, expected.rules)
+        np.testing.assert_array_equal(joined.word_counts(), expected.word_counts())
 
 
 def test_what_lost_executors_had_is_read_again(

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.corpus.names import finish_hash
+from tagtopic.corpus.rules import TextRules
+from tagtopic.corpus.vocabulary import Frequencies
 
 # Distinct pairs counted at a time; beyond it the rarest are forgotten, as in lossy counting, so memory stays bounded
 MAX_PAIRS = 1 << 23
@@ -88,19 +90,19 @@ def _refill(keys: Any, counts: Any, old_keys: Any, old_counts: Any) -> None:
 
 
 def associated(
-    pairs: PairCounts, occurrences: NDArray[np.int64], threshold: float, min_count: int
+    keys: NDArray[np.uint64], counts: NDArray[np.int64], frequencies: Frequencies, rules: TextRules
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First and second words of the pairs seen often enough whose association reaches the threshold.
+    """First and second words of the pairs seen often enough whose association reaches what the rules ask for.
 
     log(p(ab) / (p(a) p(b))) / -log p(ab), which is 1 for words that only ever occur together, 0 for independent ones.
     """
-    keys, counts = pairs.items()
-    often = counts >= min_count
+    assert rules.bigrams is not None
+    often = counts >= rules.bigram_min_count
     keys, counts = keys[often], counts[often]
     first, second = (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    total = max(1.0, float(occurrences.sum()))
+    total, occurrences = max(1.0, float(frequencies.n_occurrences)), frequencies.occurrences
     joint = counts / total
     with np.errstate(divide="ignore", invalid="ignore"):
         npmi = np.log(joint * total / occurrences[first] * total / occurrences[second]) / -np.log(joint)
-    strong = np.nan_to_num(npmi, nan=1.0) >= threshold  # a text of one pair alone: 0 / 0
+    strong = np.nan_to_num(npmi, nan=1.0) >= rules.bigrams  # a text of one pair alone: 0 / 0
     return first[strong], second[strong]

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.corpus import counting, ragged
+from tagtopic.corpus.columns import given
 from tagtopic.corpus.known import KnownWords, known_words
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.reading.read import Request
 from tagtopic.corpus.rows import Rows
 from tagtopic.corpus.rules import TextRules
 from tagtopic.corpus.tokens import tokenize
+from tagtopic.corpus.wordtable import WordTable
 from tagtopic.engines.spark.parts import Part
 from tagtopic.engines.spark.scratch import Arrays, Parcel, Scratch
 from tagtopic.engines.spark.wrapping import Slot
@@ -138,8 +140,10 @@ class _Matrices:
 
     def add(self, rows: Rows, columns: Columns, rules: TextRules) -> None:
         tokens = rows.tokens or tokenize(rows.texts, rules)
-        column = columns.words.table.find(tokens.words)
-        self.counts.append(counting.count_rows(tokens.offsets, tokens.ids, column))
+        table = WordTable()
+        table.add(tokens.words, tokens.hashes)
+        found = given(columns.words, table, rules)
+        self.counts.append(counting.count_rows(tokens.offsets, tokens.ids, found.column, found.pairs))
         known = columns.tags
         tags = [sorted({known[tag] for tag in row if tag in known}) for row in rows.tags]
         flat = np.fromiter((tag for row in tags for tag in row), dtype=np.int32)

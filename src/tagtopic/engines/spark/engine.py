@@ -133,7 +133,7 @@ class SparkEngine:
             them), which executors open under the same name; or a Spark DataFrame, which must give the same rows in
             the same order whenever it is asked.
         text, tags, id, tag_separator, format, on_error, rules, tag_rules, options:
-            As in ``Corpus.read``; ``bigrams`` are not possible.
+            As in ``Corpus.read``.
         """
         session = self.spark
         text_rules, tag_rules = with_options(rules, tag_rules, options)

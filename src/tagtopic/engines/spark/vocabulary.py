@@ -1,7 +1,8 @@
 """The words and tags of a source, gathered on the cluster and chosen by the rules of ``Corpus.read``.
 
 Each partition counts its words and sends them to buckets by their hash; a bucket adds up, and only the words that may
-become columns come to the driver, at most ``max_words`` and the stop words from each bucket. Tags travel alike.
+become columns come to the driver, at most ``max_words`` and the stop words from each bucket. Tags travel alike. With
+``bigrams`` the source is read twice more (see ``phrases``), and all words within the limits come to the driver.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tagtopic.corpus.tokens import tokenize
 from tagtopic.corpus.vocabulary import Frequencies
 from tagtopic.corpus.wordtable import WordTable
 from tagtopic.engines.spark.parts import Heard, Part, tell
+from tagtopic.engines.spark.phrases import RemoteReadings
 from tagtopic.engines.spark.source import Source
 from tagtopic.inference.arrays import Float64s, Int64s
 
@@ -130,9 +132,13 @@ class AddUp:
         stops[found[found >= 0]] = True
         within = vocabulary.within_limits(words.documents, self.n_documents, self.rules) & ~stops
         rows = np.concatenate(
-            [np.flatnonzero(stops), vocabulary.most_used(names, within, words.documents, self.rules.max_words)]
+            [np.flatnonzero(stops), vocabulary.most_used(names, within, words.documents, self._most_words())]
         )
         return WordCounts(names.take(rows), words.documents[rows], words.occurrences[rows])
+
+    def _most_words(self) -> int | None:
+        """With pairs none is sure to be too many: once they are joined, others are the most used."""
+        return self.rules.max_words if self.rules.bigrams is None else None
 
     def _stop_words(self) -> frozenset[str]:
         if self.rules.stop_words == "auto":
@@ -165,14 +171,14 @@ def gather(
     pairs = source.batches.mapPartitionsWithIndex(Gather(source.kind, request, rules, tag_rules, n_buckets))
     shuffled = pairs.partitionBy(n_buckets + 1, int)
     try:
-        return _gathered(context, shuffled, n_buckets, request, rules, tag_rules)
+        return _gathered(context, source, shuffled, n_buckets, request, rules, tag_rules)
     finally:
         shuffled.cleanShuffleDependencies()
 
 
 def _gathered(
-    context: SparkContext, shuffled: RDD[tuple[int, Any]], n_buckets: int, request: Request, rules: TextRules,
-    tag_rules: TagRules,
+    context: SparkContext, source: Source, shuffled: RDD[tuple[int, Any]], n_buckets: int, request: Request,
+    rules: TextRules, tag_rules: TagRules,
 ) -> Vocabulary:  # fmt: skip
     # the totals stand in a partition of their own; what the others need is on disk when these are known
     totals: list[Totals] = sorted(context.runJob(shuffled, second, [n_buckets]))
@@ -181,25 +187,30 @@ def _gathered(
     if not sum(sizes):
         raise ReadError("the source has no documents")
     buckets: list[Bucket] = context.runJob(shuffled, AddUp(rules, tag_rules, sum(sizes)), list(range(n_buckets)))
-    return _choose(buckets, rules, sizes, sum(part.n_occurrences for part in totals))
+    words = WordTally()
+    for bucket in buckets:
+        words.add(bucket.words)
+    n_occurrences = sum(part.n_occurrences for part in totals)
+    frequencies = Frequencies.of(words.documents, words.occurrences, sum(sizes), n_occurrences)
+    readings = RemoteReadings(context, source, request, rules, words.table.names)
+    chosen = columns.choose(readings, words.table, frequencies, rules)
+    tags = {tag: n for bucket in buckets for tag, n in bucket.tags.items()}
+    names = tuple(sorted(tags))
+    tag_sizes = np.array([tags[tag] for tag in names], np.int64)
+    counts = _counts(readings, chosen, len(words.table))
+    return Vocabulary(chosen.words, names, chosen.rules, counts.astype(np.float64), tag_sizes, sizes)
+
+
+def _counts(readings: RemoteReadings, chosen: columns.Choice, n_words: int) -> Int64s:
+    """How often each column occurs: pairs that were not chosen after all are single words again."""
+    is_pair = chosen.numbers >= n_words
+    pairs = np.sort(chosen.numbers[is_pair] - n_words)
+    if len(pairs) == len(chosen.first):
+        return chosen.occurrences[chosen.numbers]
+    _, occurrences = readings.once_joined(n_words, chosen.first[pairs], chosen.second[pairs])
+    return occurrences[np.where(is_pair, n_words + np.searchsorted(pairs, chosen.numbers - n_words), chosen.numbers)]
 
 
 def second(pairs: Iterable[tuple[int, Any]]) -> Iterator[Any]:
     """The values of pairs."""
     return (value for _, value in pairs)
-
-
-def _choose(buckets: list[Bucket], rules: TextRules, sizes: tuple[int, ...], n_occurrences: int) -> Vocabulary:
-    words = WordTally()
-    for bucket in buckets:
-        words.add(bucket.words)
-    frequencies = Frequencies.of(words.documents, words.occurrences, sum(sizes), n_occurrences)
-    no_stream = columns.Stream(np.zeros(1, np.int64), np.zeros(0, np.int32))
-    chosen = columns.chosen(no_stream, words.table, frequencies, rules)
-    counts = np.zeros(len(chosen.words))
-    kept = np.flatnonzero(chosen.column >= 0)
-    counts[chosen.column[kept]] = words.occurrences[kept]
-    tags = {tag: n for bucket in buckets for tag, n in bucket.tags.items()}
-    names = tuple(sorted(tags))
-    tag_sizes = np.array([tags[tag] for tag in names], np.int64)
-    return Vocabulary(chosen.words, names, chosen.rules, counts, tag_sizes, sizes)
