@@ -32,7 +32,8 @@ def clustered_topics(corpus: Corpus, n_topics: int, random: np.random.Generator,
     """The words of each of ``n_topics`` clusters of documents, Hellinger distance; small clusters are seeded anew."""
     counts = corpus.counts
     profiles = np.sqrt(counts.data / np.repeat(corpus.lengths(), np.diff(counts.indptr)))
-    matrix = sp.csr_matrix((profiles, counts.indices, counts.indptr.astype(np.int32)), shape=counts.shape)
+    indices, starts = counts.indices.astype(np.int32), counts.indptr.astype(np.int32)  # copies that may be written to
+    matrix = sp.csr_matrix((profiles, indices, starts), shape=counts.shape)
     clusters = MiniBatchKMeans(n_topics, n_init=3, reassignment_ratio=0.05, random_state=int(random.integers(2**31)))
     found = clusters.fit_predict(matrix)
     members = sp.csr_array((np.ones(len(found)), (found, np.arange(len(found)))), shape=(n_topics, len(corpus)))
