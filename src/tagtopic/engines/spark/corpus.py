@@ -307,7 +307,7 @@ def read_corpus(
     tag_rules: TagRules,
     block_entries: int,
 ) -> SparkCorpus:
-    """Read a source twice, once for its words and tags and once for its blocks; for bigrams twice more between."""
+    """Read a source twice, once for its words and tags and once for its blocks; in between again for bigrams."""
     request = replace(request, format=source.kind)
     found = gather(context, source, request, rules, tag_rules)
     columns = context.broadcast(Columns(Names.of(found.words), Names.of(found.tag_names)))

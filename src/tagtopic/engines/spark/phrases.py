@@ -1,4 +1,5 @@
-"""Pairs of words on the cluster: the source is read once more to count them, and again with those that count joined.
+"""Pairs of words on the cluster: the source is read once more to count them, and again with those that count joined
+(and a third time if ``max_words`` then leaves some of them out).
 
 Each partition counts by itself and sends its counts to buckets, of pairs by their key and of words by their number; a
 bucket adds up. Only pairs seen ``bigram_min_count`` times, and two numbers for each word, come to the driver.
@@ -40,6 +41,7 @@ class RemoteReadings:
     request: Request
     rules: TextRules
     names: Names
+    n_buckets: int
 
     def pair_counts(self, countable: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], Int64s]:
         """As in ``Readings``."""
@@ -56,12 +58,11 @@ class RemoteReadings:
 
     def _counted(self, asked: Any, count: type[_Counting], add: Callable[[Iterable[Counted]], Any]) -> list[Any]:
         """What each bucket adds up to."""
-        n_buckets = max(1, self.context.defaultParallelism)
         shared = self.context.broadcast((self.names, asked))
-        counting = count(shared, self.source.kind, self.request, self.rules, n_buckets)
-        shuffled = self.source.batches.mapPartitionsWithIndex(counting).partitionBy(n_buckets, int)
+        counting = count(shared, self.source.kind, self.request, self.rules, self.n_buckets)
+        shuffled = self.source.batches.mapPartitionsWithIndex(counting).partitionBy(self.n_buckets, int)
         try:
-            return list(self.context.runJob(shuffled, add, list(range(n_buckets))))
+            return list(self.context.runJob(shuffled, add, list(range(self.n_buckets))))
         finally:
             shuffled.cleanShuffleDependencies()
             shared.destroy()

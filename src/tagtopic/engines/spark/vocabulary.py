@@ -2,7 +2,7 @@
 
 Each partition counts its words and sends them to buckets by their hash; a bucket adds up, and only the words that may
 become columns come to the driver, at most ``max_words`` and the stop words from each bucket. Tags travel alike. With
-``bigrams`` the source is read twice more (see ``phrases``), and all words within the limits come to the driver.
+``bigrams`` the source is read again (see ``phrases``), and all words within the limits come to the driver.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _gathered(
         words.add(bucket.words)
     n_occurrences = sum(part.n_occurrences for part in totals)
     frequencies = Frequencies.of(words.documents, words.occurrences, sum(sizes), n_occurrences)
-    readings = RemoteReadings(context, source, request, rules, words.table.names)
+    readings = RemoteReadings(context, source, request, rules, words.table.names, n_buckets)
     chosen = columns.choose(readings, words.table, frequencies, rules)
     tags = {tag: n for bucket in buckets for tag, n in bucket.tags.items()}
     names = tuple(sorted(tags))
