@@ -205,7 +205,7 @@ def watch(corpus: Corpus, arguments: argparse.Namespace) -> None:
         engine.start(corpus, parameters, arguments.inference) as run,
     ):
         java = run.cluster.context._gateway.proc.pid
-        print("iteration  driver MB  its Java MB  executors MB  their Pythons MB  all disk MB")
+        print("iteration  driver MB  its Java MB  heap in use MB  executors MB  their Pythons MB  all disk MB")
         em = Iterations(run, parameters, priors, arguments.sweeps)
         for number in range(1, arguments.watch + 1):
             em.iterate()
@@ -214,11 +214,20 @@ def watch(corpus: Corpus, arguments: argparse.Namespace) -> None:
                 for name in ("CoarseGrainedExecutorBackend", "pyspark.daemon")
             )
             print(
-                f"{number:9} {resident('self'):10.0f} {resident(java):12.0f} {executors:13.0f} {pythons:17.0f} "
+                f"{number:9} {resident('self'):10.0f} {resident(java):12.0f} {heap(run.cluster.context):15.1f} "
+                f"{executors:13.0f} {pythons:17.0f} "
                 f"{disk(cluster.folder):12.1f}",
                 flush=True,
             )
     print(f"peak of the driver's Python: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+def heap(context: Any) -> float:
+    """Megabytes that the driver's Java holds on to, once what is garbage has been collected."""
+    java = context._jvm.java.lang
+    java.System.gc()
+    runtime = java.Runtime.getRuntime()
+    return float(runtime.totalMemory() - runtime.freeMemory()) / 2**20
 
 
 def resident(pid: int | str) -> float:

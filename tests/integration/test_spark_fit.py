@@ -14,6 +14,8 @@ from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.spark import cluster as cluster_module
 from tagtopic.engines.spark import ranges
 from tagtopic.inference.parameters import Parameters
+from tagtopic.models.priors import Schedule
+from tagtopic.models.setup import TOPIC_WORD_SCALE
 
 FIELDS = ("psi", "theta", "pi", "pi_latent", "mu")
 
@@ -107,10 +109,16 @@ def perplexity(corpus: Corpus, parameters: Parameters) -> float:
 
 
 def test_an_estimator_comes_out_as_from_a_local_fit(
-    corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any]
+    corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = TWTM(n_topics=4, max_iter=2, init="random", random_state=0, validation_fraction=0.2)
+    monkeypatch.setattr(Schedule, "due", lambda _, iteration: iteration == 1)
+    monkeypatch.setattr(Schedule, "warm", lambda *_: True)
+    held_out: dict[str, Any] = {"validation_fraction": 0.2, "topic_word_prior": "estimate"}
+    model = TWTM(n_topics=4, max_iter=2, init="random", random_state=0, **held_out)
     expected, curve = model.fit(corpus, engine=local_engine).transform(corpus), model.validation_perplexity_
+    word_prior = model.topic_word_prior_
     found = model.fit(corpus, engine=spark_engine()).transform(corpus)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(model.validation_perplexity_, curve)
+    np.testing.assert_array_equal(model.topic_word_prior_, word_prior)
+    assert word_prior.mean() != pytest.approx(TOPIC_WORD_SCALE)

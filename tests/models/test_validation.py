@@ -112,13 +112,13 @@ def test_the_curve_is_the_perplexity_of_the_held_out_words(
     kind: type[TagTopicModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     states: list[Any] = []
-    note = ExpectationMaximisation._note
+    look = ExpectationMaximisation._look
 
-    def spying(em: ExpectationMaximisation, perplexity: float) -> None:
-        states.append((em.engine.state, em.watch))
-        note(em, perplexity)
+    def spying(em: ExpectationMaximisation, state: Any, workers: Any) -> None:
+        states.append((state, em.watch))
+        look(em, state, workers)
 
-    monkeypatch.setattr(ExpectationMaximisation, "_note", spying)
+    monkeypatch.setattr(ExpectationMaximisation, "_look", spying)
     model = kind(4, validation_fraction=0.2, max_iter=1, random_state=3).fit(TRAIN)
     assert model.validation_perplexity_[0] == pytest.approx(expected_perplexity(model, *states[0]), rel=1e-5)
 

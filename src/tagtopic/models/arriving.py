@@ -17,7 +17,7 @@ from tagtopic.models import setup
 from tagtopic.models.online import OnlineLearner, Running
 from tagtopic.models.prediction import TagPredictor
 from tagtopic.models.prediction.names import name_shares
-from tagtopic.models.priors import is_learnt, smoothed_shares
+from tagtopic.models.priors import ESTIMATE, asks_for, is_learnt, smoothed_shares
 
 if TYPE_CHECKING:
     from tagtopic.models.base import TagTopicModel
@@ -76,8 +76,13 @@ def _new_weight(model: TagTopicModel) -> float:
 
 
 def _word_prior(model: TagTopicModel, tokens: Float64s) -> Float64s:
-    """beta, spread anew by the words' frequencies; a new word has the mean where one for each word was given."""
+    """beta, spread anew by the words' frequencies; a new word has the mean where one for each word was given,
+    and the least where it was learnt.
+    """
     prior: Any = model.topic_word_prior
+    if asks_for(ESTIMATE, prior):
+        learnt = model.topic_word_prior_
+        return _grown(learnt, len(tokens), float(learnt.min()))
     if np.ndim(prior) == 1:
         return _grown(np.asarray(prior, np.float64), len(tokens), float(np.mean(prior)))
     return setup.topic_word_prior(model, (tokens + 0.01) / (tokens + 0.01).sum())

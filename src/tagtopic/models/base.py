@@ -97,7 +97,7 @@ class TagTopicModel(
         corpus = self._training_corpus(X, tags)
         checkpoint = self._checkpoint(corpus)
         saved = checkpoint.load() if checkpoint else None
-        with hold_out(corpus, self.validation_fraction, setup.seed_of(self)) as (training, watch):
+        with hold_out(corpus, setup.held_out_share(self), setup.seed_of(self)) as (training, watch):
             with fit_of(self, training, watch, saved, engine) as fit:
                 fit.checkpoint = checkpoint.callback if checkpoint else None
                 with watched(fit, self.progress) as bar:
@@ -124,7 +124,7 @@ class TagTopicModel(
         from tagtopic.models.arriving import learn_more
 
         if not hasattr(self, "components_"):
-            settings = {"learning": "online", "max_iter": 1, "checkpoint": None, "validation_fraction": None}
+            settings = {"learning": "online", "max_iter": 1, "checkpoint": None, "validation_fraction": 0.0}
             asked = {name: getattr(self, name) for name in settings}
             try:
                 self.set_params(**settings)

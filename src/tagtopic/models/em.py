@@ -20,6 +20,7 @@ from tagtopic.inference.parameters import Parameters, Priors
 from tagtopic.inference.weight_prior import HyperPrior, Kinds, ran_away
 from tagtopic.models.priors import Schedule, smoothed_shares
 from tagtopic.models.standing import Standing
+from tagtopic.models.word_prior import HeldOutWords, better_word_prior, with_word_prior
 
 SETTLED_PRIORS = 0.01
 """Priors have settled when learning them moves them by less than this (mean absolute logarithm)."""
@@ -30,19 +31,25 @@ Callback = Callable[[int, float, float], object]
 
 @dataclass(frozen=True)
 class Learning:
-    """Which priors are learnt, and how: None is not at all."""
+    """Which priors are learnt, and how: None is not at all. ``occurrences`` are the words', as logarithms."""
 
     weights: HyperPrior | None = None
     kinds: Kinds | None = None
     learnt_weights: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     latent_topics: bool = False
     tag_topic_tokens: float = 0.0
+    occurrences: Float64s | None = None
     schedule: Schedule = field(default_factory=Schedule)
 
     @property
     def anything(self) -> bool:
         """Whether any prior is learnt."""
-        return self.weights is not None or self.latent_topics or self.tag_topic_tokens > 0
+        return self.once_warm or self.tag_topic_tokens > 0
+
+    @property
+    def once_warm(self) -> bool:
+        """Whether any prior is learnt after a warm-up only."""
+        return self.weights is not None or self.latent_topics or self.occurrences is not None
 
     def hold_of(self, pi: Float64s) -> HyperPrior | None:
         """What holds the weights' prior while it is learnt from where it is."""
@@ -53,13 +60,13 @@ class Learning:
 
 @dataclass(frozen=True)
 class EMSettings:
-    """How long, and how carefully."""
+    """How long, and how carefully. Without ``patience`` held-out words, if there are any, guide priors and no more."""
 
     max_iter: int
     tol: float
     sweeps: int
     learning: Learning
-    patience: int = 10
+    patience: int | None = None
 
 
 @dataclass
@@ -80,8 +87,8 @@ class History:
         return len(self.perplexity) - 1 - int(np.argmin(self.perplexity)) if self.perplexity else 0
 
 
-class Watch(Protocol):
-    """Words that are held out of training."""
+class Watch(HeldOutWords, Protocol):
+    """Words that are held out of training, and scored after each iteration."""
 
     def perplexity(self, state: State, parameters: Parameters, workers: Workers) -> float:
         """Of those words, under these parameters and the documents' weights as they stand."""
@@ -91,8 +98,8 @@ class Watch(Protocol):
 class Fit(ABC):
     """One fit: ``run`` it, then read ``outcome`` and ``history``.
 
-    With held-out words to ``watch``, the outcome is the iteration that predicted them best, and the fit ends when
-    ``patience`` iterations have not bettered it.
+    With held-out words to ``watch`` and ``patience``, the outcome is the iteration that predicted them best, and the
+    fit ends when so many more have not bettered it.
     """
 
     n_documents: int
@@ -150,11 +157,14 @@ class Fit(ABC):
     def finished(self) -> bool:
         """Whether there is nothing more to do."""
         history, settings = self.history, self.settings
-        return history.converged or len(history.bound) >= settings.max_iter or history.waited() >= settings.patience
+        lost = settings.patience is not None and history.waited() >= settings.patience
+        return lost or history.converged or len(history.bound) >= settings.max_iter
 
-    def _note(self, perplexity: float) -> None:
-        """Held-out words were scored. The best so far is not copied: whoever overwrites its arrays takes care."""
-        self.history.perplexity.append(perplexity)
+    def _look(self, state: State, workers: Workers) -> None:
+        """Score held-out words. The best so far is not copied: whoever overwrites its arrays takes care."""
+        if self.watch is None or self.settings.patience is None:
+            return
+        self.history.perplexity.append(self.watch.perplexity(state, self.now.parameters, workers))
         if self.history.waited() == 0:
             self.best = self.now
 
@@ -206,12 +216,9 @@ class ExpectationMaximisation(Fit):
         self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
         self._sums = Statistics(used.psi, used.theta, 0.0)  # the two sets of arrays take turns
         if self.settings.learning.anything and self.settings.learning.schedule.due(iteration):
-            before = self._learnt_priors()
-            self._learn_priors(dirichlet=self.settings.learning.schedule.warm(iteration))
-            self.last_move = float(np.abs(np.log(self._learnt_priors() / before)).mean())
+            self._learn_priors(warm=self.settings.learning.schedule.warm(iteration))
             self.history.prior_updates.append(iteration)
-        if self.watch is not None:
-            self._note(self.watch.perplexity(self.engine.state, self.parameters, self.engine.workers))
+        self._look(self.engine.state, self.engine.workers)
 
     def _settled(self) -> bool:
         """Whether priors have settled, and the last two objectives under them differ by less than the tolerance."""
@@ -224,22 +231,38 @@ class ExpectationMaximisation(Fit):
         # what "collapsed" climbs is no bound and may dip on its way
         return (abs(gain) if self.engine.way == COLLAPSED else gain) <= self.settings.tol * abs(bound[-2])
 
-    def _learnt_priors(self) -> Float64s:
+    def _learnt_priors(self) -> tuple[Float64s, Float64s]:
+        """Those of tags and topics, and those of words, which are many."""
         parameters, alpha = self.parameters, np.maximum(self.priors.alpha, 1e-12)
-        return np.concatenate([parameters.all_pi, parameters.mu, alpha])
+        return np.concatenate([parameters.all_pi, parameters.mu, alpha]), np.maximum(self.priors.beta, 1e-12)
 
-    def _learn_priors(self, *, dirichlet: bool) -> None:
-        learning, parameters = self.settings.learning, self.parameters
+    def _learn_priors(self, *, warm: bool) -> None:
+        learning, before = self.settings.learning, self._learnt_priors()
         if learning.tag_topic_tokens:
             alpha = learning.tag_topic_tokens * smoothed_shares(self.topic_sizes, 1.0)
             self.priors = replace(self.priors, alpha=alpha)
-        hyper = learning.hold_of(parameters.all_pi) if dirichlet else None
+        if warm:
+            self._learn_once_warm(learning)
+        moves = [_distance(*both) for both in zip(self._learnt_priors(), before, strict=True)]
+        self.last_move = max(moves) if warm or not learning.once_warm else np.inf
+
+    def _learn_once_warm(self, learning: Learning) -> None:
+        parameters = self.parameters
+        hyper = learning.hold_of(parameters.all_pi)
         if hyper is not None:
             parameters = self._with_learnt_weights(parameters, hyper, learning.learnt_weights)
-        if dirichlet and learning.latent_topics:
+        if learning.latent_topics:
             log_latent, n_documents = self.engine.log_latent()
             parameters = replace(parameters, mu=update_latent_prior(parameters.mu, log_latent, n_documents))
+        if learning.occurrences is not None and self.watch is not None:
+            parameters = self._with_learnt_word_prior(parameters, learning.occurrences, self.watch)
         self.parameters = parameters
+
+    def _with_learnt_word_prior(self, parameters: Parameters, logs: Float64s, watch: Watch) -> Parameters:
+        run, sizes, before = self.engine, self.topic_sizes, self.priors.beta
+        beta = better_word_prior(before, logs, sizes, watch, run.state, parameters, run.workers)
+        self.priors = replace(self.priors, beta=beta)
+        return with_word_prior(parameters, sizes, before, beta, run.workers)
 
     def _with_learnt_weights(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Parameters:
         pi = self.engine.learn_weights(parameters, hyper, learnt)
@@ -251,3 +274,8 @@ class ExpectationMaximisation(Fit):
                 stacklevel=6,
             )
         return parameters.with_all_pi(pi)
+
+
+def _distance(one: Float64s, other: Float64s) -> float:
+    """The mean absolute logarithm of their ratios."""
+    return float(np.abs(np.log(one / other)).mean())

@@ -30,6 +30,7 @@ from tagtopic.inference.special import inverse_digamma_of
 from tagtopic.inference.weight_prior import LARGEST, SMALLEST, Evidence, fixed_point_pass
 from tagtopic.models.em import Learning
 from tagtopic.models.priors import smoothed_shares
+from tagtopic.models.word_prior import HeldOutWords, better_word_prior
 
 FORGETTING = 0.6
 """A row that has seen n tokens before moves by (m / (n + m))^this towards m new ones: below 1, so that what was
@@ -250,6 +251,15 @@ class OnlineLearner:
             before = running.log_latent if len(running.log_latent) else mean
             running.log_latent = (1 - rate) * before + rate * mean
             self.mu = update_latent_prior(self.mu, running.log_latent, 1.0)
+
+    def learn_word_prior(self, held_out: HeldOutWords, state: State) -> None:
+        """Learn beta from held-out words, if it is to be; ``state`` is that of all documents."""
+        logs = self.learning.occurrences
+        if logs is None:
+            return
+        known = self.priors.beta, logs, self.running.topic_sizes
+        beta = better_word_prior(*known, held_out, state, self.parameters(), self.workers)
+        self.priors = replace(self.priors, beta=beta)
 
     def _learn_weights(self, batch: Batch, run: LocalRun, parameters: Parameters) -> None:
         """A step in Psi(pi), the natural coordinate, towards the fixed point of the batch scaled to all documents."""

@@ -104,9 +104,9 @@ class OnlinePasses(Fit):
         self.history.converged = self._settled()
         if self.settings.learning.anything:
             self.history.prior_updates.append(number + 1)
-        if self.watch is not None:
-            learner = self.learner
-            self._note(self.watch.perplexity(self.states.all, learner.parameters(), learner.workers))
+        if self.watch is not None and number:
+            self.learner.learn_word_prior(self.watch, self.states.all)
+        self._look(self.states.all, self.learner.workers)
 
     def _give_back(self) -> None:
         """A batch is a copy: the pages that it came from need not stay."""

@@ -16,6 +16,7 @@ from tagtopic.models.em import EMSettings, Learning
 from tagtopic.models.priors import ESTIMATE, MAXIMUM_LIKELIHOOD, asks_for, check_prior, is_learnt, spread
 from tagtopic.models.start import STARTS, start_topics, word_frequencies
 from tagtopic.models.validation import check_validation
+from tagtopic.models.word_prior import occurrence_logs
 
 if TYPE_CHECKING:
     from tagtopic.models.base import TagTopicModel
@@ -29,6 +30,8 @@ LATENT_TOPIC_TOKENS = 3.0
 MOST_LATENT_TOPIC = 0.1
 TAG_TOPIC_TOKENS = 2.0
 TOPIC_WORD_SCALE = 0.07
+GUIDING_SHARE = 0.05
+"""Documents half of whose words are held out to learn the words' prior from, if nobody says how many."""
 HYPER_STRENGTH = 5.0
 
 
@@ -59,9 +62,16 @@ def seed_of(model: TagTopicModel) -> int:
     return int(seed) if isinstance(seed, int | np.integer) else 0
 
 
+def held_out_share(model: TagTopicModel) -> float | None:
+    """The share of documents of which words are held out: what was asked for, or what learning beta takes."""
+    guided = model.validation_fraction is None and asks_for(ESTIMATE, model.topic_word_prior)
+    return GUIDING_SHARE if guided else model.validation_fraction
+
+
 def em_settings(model: TagTopicModel, corpus: Collection) -> EMSettings:
     """How long to iterate, and what is learnt on the way."""
-    return EMSettings(model.max_iter, model.tol, model.sweeps, learning_of(model, corpus), model.patience)
+    patience = None if model.validation_fraction is None else model.patience
+    return EMSettings(model.max_iter, model.tol, model.sweeps, learning_of(model, corpus), patience)
 
 
 def require_tags(corpus: Collection) -> None:
@@ -113,7 +123,7 @@ def _tag_topic_prior(model: TagTopicModel) -> Float64s:
 
 
 def topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
-    """beta: a number is the mean a word, spread by the words' frequencies in the corpus."""
+    """beta: a number is the mean a word, spread by the words' frequencies in the corpus; learning starts so too."""
     prior: Any = model.topic_word_prior
     if asks_for(MAXIMUM_LIKELIHOOD, prior):
         return np.zeros(len(frequencies))
@@ -141,6 +151,7 @@ def learning_of(model: TagTopicModel, corpus: Collection, documents: Float64s | 
         learnt_weights=learnt[:size],
         latent_topics=model._latent and is_learnt(model.latent_topic_prior),
         tag_topic_tokens=float(tokens) if spread_by_share else 0.0,
+        occurrences=occurrence_logs(corpus.word_counts()) if asks_for(ESTIMATE, model.topic_word_prior) else None,
     )
 
 

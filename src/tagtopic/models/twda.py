@@ -39,7 +39,8 @@ class TWDA(TagTopicModel):
         topic; 0 or ``"maximum-likelihood"`` is none.
     topic_word_prior:
         Prior counts of each topic's words: a mean a word, spread by the words' frequencies, or one for each word; 0 or
-        ``"maximum-likelihood"`` is none.
+        ``"maximum-likelihood"`` is none. ``"estimate"`` learns mean and spread from held-out words: those of
+        ``validation_fraction``, or half of the words of 5% of the documents.
     init:
         Where topics start: ``"merged"`` (too many, the most alike merged), ``"nmf"`` or ``"random"``.
     dtype:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from tagtopic.corpus.matrices import csr
 from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.evaluation.halves import scored_counts, with_data
 from tagtopic.evaluation.perplexity import log_probabilities
-from tagtopic.inference.arrays import Floats, Int64s, State
+from tagtopic.inference.arrays import Floats, Int32s, Int64s, State
 from tagtopic.models.posterior import weight_shares
 
 if TYPE_CHECKING:
@@ -55,22 +56,34 @@ class HeldOut:
 
     def perplexity(self, state: State, parameters: Parameters, workers: Workers) -> float:
         """Of the held-out words, under each document's weights as they stand."""
-        return self._score(self._mixes(state, parameters), parameters.psi, workers)
+        value = self.log_probability(self.mixes(state, parameters), parameters.psi[self.columns], workers)
+        return math.exp(-value / float(self.words.lengths().sum()))
 
-    def _score(self, mixes: Floats, psi: Floats, workers: Workers) -> float:
-        """The perplexity of the held-out words under these topic mixes of the documents."""
-        counts = self.words.counts
-        starts, words, tokens = (np.asarray(array) for array in (counts.indptr, counts.indices, counts.data))
+    @property
+    def columns(self) -> Int32s:
+        """The words that occur among them."""
+        return self._columns_and_places[0]
+
+    @cached_property
+    def _columns_and_places(self) -> tuple[Int32s, Int32s]:
+        """The words that occur, and where each entry's stands among them."""
+        columns, places = np.unique(self.words.counts.indices, return_inverse=True)
+        return columns.astype(np.int32), places.astype(np.int32)
+
+    def log_probability(self, mixes: Floats, rows: Floats, workers: Workers) -> float:
+        """Of the held-out words, under these topic mixes of their documents and these rows of psi, of ``columns``."""
+        starts, tokens = np.asarray(self.words.counts.indptr), np.asarray(self.words.counts.data)
+        places = self._columns_and_places[1]
 
         def score(part: tuple[int, int]) -> Any:
             first, last = part
-            return log_probabilities(starts[first : last + 1], words, tokens, mixes[first:last], psi)
+            return log_probabilities(starts[first : last + 1], places, tokens, mixes[first:last], rows)
 
-        parts = workers.map(score, cut_evenly(counts.indptr, CHUNK_ENTRIES))
+        parts = workers.map(score, cut_evenly(starts, CHUNK_ENTRIES))
         # fsum is exact: how the work was cut cannot change the value
-        return math.exp(-math.fsum(np.concatenate(parts).tolist()) / float(self.words.lengths().sum()))
+        return math.fsum(np.concatenate(parts).tolist())
 
-    def _mixes(self, state: State, parameters: Parameters) -> Floats:
+    def mixes(self, state: State, parameters: Parameters) -> Floats:
         """The documents' topic mixes: arithmetic means over tags, whatever the way of inference."""
         tags = self.words.tags
         shares, latent = weight_shares(self.words, state.xi[self.entries], state.xi_latent[self.rows])
