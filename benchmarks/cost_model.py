@@ -5,7 +5,7 @@
 Fitted are seconds of CPU, which a busy machine does not change as it changes the clock. For E (document, word) entries,
 V words, L tags and K topics:
 
-    executors' Pythons   compute x E K
+    executors' Pythons   reading x E + compute x E K: what each word costs whatever the topics, and its topics
     everything else      jobs + passing x K (V + L): parameters out, sums back, by driver, its Java and the executors'
 
 The prices are found by least squares of relative errors, none negative. The largest cell is left out and predicted from
@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
@@ -28,9 +28,23 @@ NETWORK = 1.25e9
 Row = dict[str, Any]
 
 
+class Prices(NamedTuple):
+    """Seconds of CPU: for 10^9 entries, for 10^9 entry-topics, for an iteration's jobs, for a GB of parameters."""
+
+    reading: float
+    compute: float
+    jobs: float
+    passing: float
+
+
+def entries(row: Row) -> float:
+    """E, in thousand millions."""
+    return float(row["entries"] / 1e9)
+
+
 def entry_topics(row: Row) -> float:
-    """E K, in thousand millions."""
-    return float(row["entries"] * row["topics"] / 1e9)
+    """E K, alike."""
+    return entries(row) * float(row["topics"])
 
 
 def parameters(row: Row) -> float:
@@ -53,17 +67,17 @@ def priced(work: list[list[float]], taken: list[float]) -> Any:
     return nnls(np.array(work) / np.array(taken)[:, None], np.ones(len(taken)))[0]
 
 
-def fit(rows: list[Row]) -> tuple[float, float, float]:
-    """(compute, jobs, passing)."""
-    (compute,) = priced([[entry_topics(row)] for row in rows], [pythons(row) for row in rows])
-    jobs, passing = priced([[1.0, parameters(row)] for row in rows], [rest(row) for row in rows])
-    return float(compute), float(jobs), float(passing)
+def fit(rows: list[Row]) -> Prices:
+    """The prices that these cells speak for."""
+    worked = priced([[entries(row), entry_topics(row)] for row in rows], [pythons(row) for row in rows])
+    passed = priced([[1.0, parameters(row)] for row in rows], [rest(row) for row in rows])
+    return Prices(*worked, *passed)
 
 
-def predicted(row: Row, prices: tuple[float, float, float]) -> float:
+def predicted(row: Row, prices: Prices) -> float:
     """Seconds of CPU."""
-    compute, jobs, passing = prices
-    return compute * entry_topics(row) + jobs + passing * parameters(row)
+    work = prices.reading * entries(row) + prices.compute * entry_topics(row)
+    return work + prices.jobs + prices.passing * parameters(row)
 
 
 def show_prediction(rows: list[Row]) -> None:
@@ -71,8 +85,8 @@ def show_prediction(rows: list[Row]) -> None:
     largest = max(rows, key=entry_topics)
     prices = fit([row for row in rows if row is not largest])
     print(
-        f"fitted on {len(rows) - 1} cells: compute {prices[0]:.2f} s per 10^9 entry-topics, jobs {prices[1]:.2f} s, "
-        f"passing {prices[2]:.1f} s per GB of parameters"
+        f"fitted on {len(rows) - 1} cells: reading {prices.reading:.0f} s per 10^9 entries, compute "
+        f"{prices.compute:.2f} s per 10^9 entry-topics, jobs {prices.jobs:.2f} s, passing {prices.passing:.1f} s per GB"
     )
     print("workers topics ratio  CPU s predicted")
     for row in rows:
@@ -83,19 +97,19 @@ def show_prediction(rows: list[Row]) -> None:
         )
 
 
-def extrapolate(prices: tuple[float, float, float], n: dict[str, float]) -> None:
+def extrapolate(prices: Prices, n: dict[str, float]) -> None:
     """An iteration of a billion documents on a thousand nodes, part by part."""
-    entries, cores = n["documents"] * n["entries"], n["nodes"] * n["cores"]
+    words, cores = n["documents"] * n["entries"] / 1e9, n["nodes"] * n["cores"]
     size = 4 * n["topics"] * (n["words"] + n["tags"])
     states = 4 * n["documents"] * (1 + n["tags_each"])
     parts = {
-        "E-step on all cores": prices[0] * entries * n["topics"] / 1e9 / cores,
-        "CPU to pass parameters and sums on, in the driver and in Java": prices[2] * size / 1e9,
+        "E-step on all cores": (prices.reading + prices.compute * n["topics"]) * words / cores,
+        "CPU to pass parameters and sums on, in the driver and in Java": prices.passing * size / 1e9,
         "parameters out of and sums into the driver": 2 * size / NETWORK,
         "sums shuffled, into and out of each node": 2 * size / NETWORK,
         "states into the driver, TWTM": states / NETWORK,
         "states into the driver, TWDA": (states + 4 * n["documents"] * n["topics"]) / NETWORK,
-        "jobs": prices[1],
+        "jobs": prices.jobs,
     }
     print(", ".join(f"{value:,.0f} {name}" for name, value in n.items()))
     for name, seconds in parts.items():
