@@ -97,7 +97,7 @@ class TagTopicModel(
         corpus = self._training_corpus(X, tags)
         checkpoint = self._checkpoint(corpus)
         saved = checkpoint.load() if checkpoint else None
-        with hold_out(corpus, setup.held_out_share(self), setup.seed_of(self)) as (training, watch):
+        with hold_out(corpus, setup.held_out_share(self, corpus), setup.seed_of(self)) as (training, watch):
             with fit_of(self, training, watch, saved, engine) as fit:
                 fit.checkpoint = checkpoint.callback if checkpoint else None
                 with watched(fit, self.progress) as bar:

@@ -164,9 +164,10 @@ class Fit(ABC):
         """Score held-out words. The best so far is not copied: whoever overwrites its arrays takes care."""
         if self.watch is None or self.settings.patience is None:
             return
-        self.history.perplexity.append(self.watch.perplexity(state, self.now.parameters, workers))
+        now = self.now
+        self.history.perplexity.append(self.watch.perplexity(state, now.parameters, workers))
         if self.history.waited() == 0:
-            self.best = self.now
+            self.best = now
 
 
 class ExpectationMaximisation(Fit):

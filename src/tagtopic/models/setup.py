@@ -30,7 +30,7 @@ LATENT_TOPIC_TOKENS = 3.0
 MOST_LATENT_TOPIC = 0.1
 TAG_TOPIC_TOKENS = 2.0
 TOPIC_WORD_SCALE = 0.07
-GUIDING_SHARE = 0.05
+GUIDING_SHARE, MOST_GUIDES = 0.05, 20_000
 """Documents half of whose words are held out to learn the words' prior from, if nobody says how many."""
 HYPER_STRENGTH = 5.0
 
@@ -62,10 +62,10 @@ def seed_of(model: TagTopicModel) -> int:
     return int(seed) if isinstance(seed, int | np.integer) else 0
 
 
-def held_out_share(model: TagTopicModel) -> float | None:
+def held_out_share(model: TagTopicModel, corpus: Collection) -> float | None:
     """The share of documents of which words are held out: what was asked for, or what learning beta takes."""
     guided = model.validation_fraction is None and asks_for(ESTIMATE, model.topic_word_prior)
-    return GUIDING_SHARE if guided else model.validation_fraction
+    return min(GUIDING_SHARE, MOST_GUIDES / len(corpus)) if guided else model.validation_fraction
 
 
 def em_settings(model: TagTopicModel, corpus: Collection) -> EMSettings:

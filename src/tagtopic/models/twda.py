@@ -40,7 +40,8 @@ class TWDA(TagTopicModel):
     topic_word_prior:
         Prior counts of each topic's words: a mean a word, spread by the words' frequencies, or one for each word; 0 or
         ``"maximum-likelihood"`` is none. ``"estimate"`` learns mean and spread from held-out words: those of
-        ``validation_fraction``, or half of the words of 5% of the documents.
+        ``validation_fraction``, or half of the words of 5% of the documents (20,000 at most), which are then not
+        learnt from.
     init:
         Where topics start: ``"merged"`` (too many, the most alike merged), ``"nmf"`` or ``"random"``.
     dtype:
@@ -51,8 +52,8 @@ class TWDA(TagTopicModel):
         ``partial_fit`` goes on in the same way with documents that arrive later.
     validation_fraction, patience:
         Hold out half of the words of this share of the documents, and watch how well they are predicted: the iteration
-        that predicts them best is kept, and the fit ends when ``patience`` more have not bettered it. None: all words
-        are learnt from.
+        that predicts them best is kept, and the fit ends when ``patience`` more have not bettered it. None: nothing
+        is watched, and all words are learnt from (but see ``topic_word_prior``).
     unknown_tags:
         What to do after training about tags never seen in it: ``"ignore"`` (with a warning) or ``"error"``.
     n_jobs:

@@ -56,7 +56,7 @@ class HeldOut:
 
     def perplexity(self, state: State, parameters: Parameters, workers: Workers) -> float:
         """Of the held-out words, under each document's weights as they stand."""
-        value = self.log_probability(self.mixes(state, parameters), parameters.psi[self.columns], workers)
+        value = self._score(self.words.counts.indices, self.mixes(state, parameters), parameters.psi, workers)
         return math.exp(-value / float(self.words.lengths().sum()))
 
     @property
@@ -72,8 +72,11 @@ class HeldOut:
 
     def log_probability(self, mixes: Floats, rows: Floats, workers: Workers) -> float:
         """Of the held-out words, under these topic mixes of their documents and these rows of psi, of ``columns``."""
-        starts, tokens = np.asarray(self.words.counts.indptr), np.asarray(self.words.counts.data)
-        places = self._columns_and_places[1]
+        return self._score(self._columns_and_places[1], mixes, rows, workers)
+
+    def _score(self, words: Any, mixes: Floats, rows: Floats, workers: Workers) -> float:
+        """The log probability of the held-out words; ``words`` says which of the rows is each entry's."""
+        starts, tokens, places = map(np.asarray, (self.words.counts.indptr, self.words.counts.data, words))
 
         def score(part: tuple[int, int]) -> Any:
             first, last = part

@@ -19,6 +19,7 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import minimize
 
+from tagtopic.engines.base import CHUNK_ROWS
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats, Int32s, State
 from tagtopic.inference.parameters import Parameters
@@ -31,8 +32,6 @@ LONGEST = np.array([np.log(2.0), 0.1])
 
 PACE = np.array([0.5, 0.1])
 """A move of this length must better the held-out words' log probability by 1/2."""
-
-CHUNK_ROWS = 1 << 11
 
 
 class HeldOutWords(Protocol):
