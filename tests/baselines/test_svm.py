@@ -28,6 +28,16 @@ def test_planted_tags_are_told(kernel: str, one_tag_each: Halves) -> None:
     assert share_right(TfidfSVM(kernel).fit(train), new) > by_chance + 0.3
 
 
+@pytest.mark.parametrize("gamma", ["scale", "auto", 0.7])
+def test_a_kernel_made_once_is_the_kernel_of_libsvm(
+    gamma: float | str, one_tag_each: Halves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train, new = one_tag_each
+    once = TfidfSVM("rbf", gamma=gamma).fit(train).tag_scores(new)
+    monkeypatch.setattr("tagtopic.baselines.svm.KERNEL_BYTES", 0)
+    np.testing.assert_allclose(once, TfidfSVM("rbf", gamma=gamma).fit(train).tag_scores(new), atol=1e-6)
+
+
 def test_topics_alone_can_be_the_features(one_tag_each: Halves) -> None:
     train, new = one_tag_each
     topics = CorrLDA(6, max_iter=20, random_state=0).fit(train)

@@ -216,4 +216,4 @@ def _without_unseen_tags(corpus: Corpus, tag_counts: Float64s) -> Corpus:
         return corpus
     target = np.where(seen, np.arange(len(seen)), -1).astype(np.int32)
     tags = move_columns(corpus.tags, target, len(seen))
-    return Corpus(counts=corpus.counts, tags=tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids)
+    return corpus.with_matrices(tags=tags)

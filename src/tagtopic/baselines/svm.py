@@ -13,6 +13,9 @@ from tagtopic.inference.arrays import Float64s
 
 KERNELS = ("rbf", "linear")
 
+KERNEL_BYTES = 2**31
+"""While all pairs of training documents fit into this, their kernel is made once for all labels."""
+
 
 class TfidfSVM(Baseline):
     """One support vector machine for each label, on the words' tf-idf: scikit-learn's SVC (LIBSVM) or LinearSVC.
@@ -116,16 +119,23 @@ class TfidfSVM(Baseline):
             raise ValueError("there is nothing to tell apart: every label is on all documents or on none")
         targets = self._targets[:, self.learnt_].toarray()
         del self._targets
-        # one column alone would be taken for two classes
+        features = self._features(corpus)
+        shared = self.kernel == "rbf" and 8 * len(corpus) ** 2 <= KERNEL_BYTES
+        self.pairs_ = _Pairs(features, self.gamma) if shared else None
         self.machines_ = OneVsRestClassifier(self._machine(), n_jobs=self.n_jobs)
-        self.machines_.fit(self._features(corpus), targets if targets.shape[1] > 1 else targets[:, 0])
+        # one column alone would be taken for two classes
+        self.machines_.fit(self._seen(features), targets if targets.shape[1] > 1 else targets[:, 0])
 
     def _machine(self) -> Any:
         from sklearn.svm import SVC, LinearSVC
 
         if self.kernel == "linear":
             return LinearSVC(C=self.C, random_state=0)
-        return SVC(kernel="rbf", C=self.C, gamma=self.gamma)
+        return SVC(kernel="rbf" if self.pairs_ is None else "precomputed", C=self.C, gamma=self.gamma)
+
+    def _seen(self, features: Any) -> Any:
+        """What the machines take of documents: features, or how like they are to the training documents."""
+        return features if self.pairs_ is None else self.pairs_.of(features)
 
     def _counts(self, corpus: Corpus) -> Any:
         if not self.tags_as_words:
@@ -143,8 +153,31 @@ class TfidfSVM(Baseline):
         return features
 
     def _score_tags(self, corpus: Corpus) -> Float64s:
-        values = np.asarray(self.machines_.decision_function(self._features(corpus)))
+        values = np.asarray(self.machines_.decision_function(self._seen(self._features(corpus))))
         scores = np.empty((len(corpus), len(self.tag_names_)))
         scores[:] = np.where(self.tag_counts_ > 0, np.inf, -np.inf)
         scores[:, self.learnt_] = values.reshape(len(corpus), len(self.learnt_))
         return scores
+
+
+class _Pairs:
+    """The RBF kernel of documents with those of training; LIBSVM by itself would make it again for every label."""
+
+    def __init__(self, features: Any, gamma: float | str) -> None:
+        self.features = features
+        self.gamma = gamma if isinstance(gamma, int | float) else self._named(gamma)
+
+    def _named(self, gamma: str) -> float:
+        """As scikit-learn takes "scale" and "auto"."""
+        n = int(self.features.shape[1])
+        if gamma == "auto":
+            return 1.0 / n
+        if gamma != "scale":
+            raise ValueError(f"gamma={gamma!r}: expected a number, 'scale' or 'auto'")
+        variance = self.features.multiply(self.features).mean() - self.features.mean() ** 2
+        return 1.0 / float(n * variance) if variance > 0 else 1.0
+
+    def of(self, features: Any) -> Float64s:
+        from sklearn.metrics.pairwise import rbf_kernel
+
+        return np.asarray(rbf_kernel(features, self.features, gamma=self.gamma))

@@ -201,6 +201,16 @@ class Corpus(Making):
     def _take(self, rows: NDArray[np.int64]) -> "Corpus":
         return self._with(matrices.take(self._counts, rows), matrices.take(self._tags, rows), self._ids.take(rows))
 
+    def with_matrices(self, *, counts: Any = None, tags: Any = None) -> "Corpus":
+        """The same documents and names with another matrix of counts or of tags, which must be as `Corpus` says.
+
+        Examples
+        --------
+        >>> corpus.with_matrices(counts=2 * corpus.counts).n_tokens
+        8
+        """
+        return self._with(self._counts if counts is None else counts, self._tags if tags is None else tags, self._ids)
+
     def _with(self, counts: Any, tags: Any, ids: Names) -> "Corpus":
         return Corpus(
             counts=counts, tags=tags, words=self._words, tag_names=self._tag_names, ids=ids, rules=self._rules

@@ -62,7 +62,4 @@ def _with_tags(corpus: Corpus, rows: list[Any]) -> Corpus:
     starts = np.append(0, np.cumsum([len(row) for row in rows]))
     columns = np.concatenate([*rows, np.zeros(0, np.int32)]).astype(np.int32)
     tags = csr(starts, columns, np.ones(len(columns), corpus.tags.data.dtype), corpus.n_tags)
-    return Corpus(
-        counts=corpus.counts, tags=tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids,
-        rules=corpus.rules,
-    )  # fmt: skip
+    return corpus.with_matrices(tags=tags)

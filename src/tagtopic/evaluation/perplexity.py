@@ -99,7 +99,7 @@ def perplexity(
         if not used.any():
             continue
         rows = np.flatnonzero(used)
-        view, target = (_with_counts(corpus, counts)[rows] for counts in (observed, scored))
+        view, target = (corpus.with_matrices(counts=counts)[rows] for counts in (observed, scored))
         values += _score(target, np.asarray(model.transform(view)), psi).tolist()
         n_tokens += float(target.lengths().sum())
         if isinstance(part, Corpus):
@@ -115,10 +115,6 @@ def _parts(X: Any) -> Iterable[Any]:
     if not isinstance(X, Corpus) or not len(X):
         return [X]
     return (X[first:last] for first, last in row_blocks(X.counts.indptr, PART_ENTRIES))
-
-
-def _with_counts(corpus: Corpus, counts: Any) -> Corpus:
-    return Corpus(counts=counts, tags=corpus.tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids)
 
 
 def _unknown_tokens(X: Any, known: Corpus) -> int | None:

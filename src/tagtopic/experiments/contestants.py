@@ -36,6 +36,7 @@ LABELS = ({"sweeps": 60, "optimise_every": 20}, {"sweeps": 30})
 CONTESTANTS = {
     "TWTM": Contestant(OURS[0], "TWTM", {}, *OURS[1:]),
     "TWDA": Contestant(OURS[0], "TWDA", {}, *OURS[1:]),
+    "TWDA (prior learnt)": Contestant(OURS[0], "TWDA", {}, *OURS[1:]),
     "LDA (ours)": Contestant(OURS[0], "LDA", {}, *OURS[1:]),
     "LDA": Contestant("tagtopic.baselines", "LDA", {}, *GIBBS, foreign=True),
     "LDA with tags": Contestant("tagtopic.baselines", "LDA", {"tags_as_words": True}, *GIBBS, foreign=True),

@@ -11,7 +11,7 @@ import numpy as np
 from tagtopic.corpus import Corpus
 from tagtopic.evaluation.noise import with_noise_tags
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.experiments.contestants import arguments_of, make
+from tagtopic.experiments.contestants import SEED, arguments_of, make
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
 from tagtopic.experiments.plots import legend_below, panels, style
@@ -19,7 +19,11 @@ from tagtopic.experiments.subject import Subject
 from tagtopic.experiments.tables import Table, different, mean, pivot, spread, where
 
 TOPICS, QUICK_TOPICS = (100, 200), (20,)
-MODELS = ("TWDA", "TWTM", "ATM", "DMR")
+LEARNT = "TWDA (prior learnt)"
+"""Documents held out of training tell it the prior of the weights, with noise expected among their tags."""
+
+HELD_OUT, EXPECTED = 0.05, 0.5
+MODELS = ("TWDA", LEARNT, "TWTM", "ATM", "DMR")
 SHARES = (0.0, 0.2, 0.4, 0.5, 0.8, 1.0)
 EXAMPLES, EXAMPLE_SHARE = 5, 0.5
 
@@ -31,6 +35,7 @@ def cells(subject: Subject, plan: Plan) -> list[Settings]:
         {
             "experiment": "noise", "model": name, "topics": k, "fold": fold, "folds": FOLDS,
             "arguments": arguments_of(name, k, quick=plan.quick),
+            **({"held_out": HELD_OUT, "expected": EXPECTED} if name == LEARNT else {}),
         }
         for fold in plan.fold_numbers(FOLDS)
         for name in plan.chosen(MODELS)
@@ -41,7 +46,7 @@ def cells(subject: Subject, plan: Plan) -> list[Settings]:
 def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]:
     """Perplexity at each share of noise, beside the same without tags; and the weights of tags where there are any."""
     train, test = subject.fold(settings["fold"], settings["folds"])
-    model = make(settings["model"], settings["arguments"], jobs).fit(train.corpus)
+    model = _fitted(train.corpus, settings, jobs)
     known = np.unique(train.corpus.tags.indices)
     rows: list[Row] = []
     examples: list[Row] = []
@@ -56,6 +61,16 @@ def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]
             rows.append(row)
     plain = rows[0]["perplexity"]
     return [row | {"rise": row["perplexity"] / plain - 1} for row in rows] + examples
+
+
+def _fitted(corpus: Corpus, settings: Settings, jobs: int | None) -> Any:
+    model = make(settings["model"], settings["arguments"], jobs)
+    if settings["model"] != LEARNT:
+        return model.fit(corpus)
+    seen, held_out = corpus.split(settings["held_out"], SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # tags that are in the held-out part only
+        return model.fit(seen).fit_weight_prior(held_out, noise=settings["expected"])
 
 
 def _weights(model: Any, corpus: Corpus, is_noise: Any) -> Row:

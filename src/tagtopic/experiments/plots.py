@@ -10,13 +10,15 @@ from typing import Any
 from tagtopic.optional import require
 
 COLOURS = {
-    "TWDA": "#c1272d", "TWTM": "#e07a1f", "LDA": "#1f77b4", "LDA (ours)": "#17becf", "LDA with tags": "#1f77b4",
-    "CTM": "#2ca02c", "CTM with tags": "#2ca02c", "DMR": "#6a3d9a", "ATM": "#8c564b", "CorrLDA": "#7f7f7f",
-    "PLDA": "#111111", "PLDA, 2 topics a tag": "#111111", "Labeled LDA": "#bcbd22", "tf-idf centroid": "#b0b0b0",
+    "TWDA": "#c1272d", "TWDA (prior learnt)": "#c1272d", "TWTM": "#e07a1f", "LDA": "#1f77b4", "LDA (ours)": "#17becf",
+    "LDA with tags": "#1f77b4", "CTM": "#2ca02c", "CTM with tags": "#2ca02c", "DMR": "#6a3d9a", "ATM": "#8c564b",
+    "CorrLDA": "#7f7f7f", "PLDA": "#111111", "PLDA, 2 topics a tag": "#111111", "Labeled LDA": "#bcbd22",
+    "tf-idf centroid": "#b0b0b0",
 }  # fmt: skip
 MARKERS = {
-    "TWDA": "o", "TWTM": "s", "LDA": "v", "LDA (ours)": "<", "LDA with tags": "v", "CTM": "^", "CTM with tags": "^",
-    "DMR": "D", "ATM": "X", "CorrLDA": "P", "PLDA": "*", "PLDA, 2 topics a tag": "p", "Labeled LDA": "h",
+    "TWDA": "o", "TWDA (prior learnt)": "o", "TWTM": "s", "LDA": "v", "LDA (ours)": "<", "LDA with tags": "v",
+    "CTM": "^", "CTM with tags": "^", "DMR": "D", "ATM": "X", "CorrLDA": "P", "PLDA": "*", "PLDA, 2 topics a tag": "p",
+    "Labeled LDA": "h",
 }  # fmt: skip
 RESOLUTION = 130
 
@@ -48,11 +50,11 @@ def write_plot(draw: Callable[[Any], None], path: Path) -> None:
 
 
 def style(name: str) -> dict[str, Any]:
-    """Colour and marker of a model, the same in all plots; a model with the tags as words is drawn dashed."""
+    """Colour and marker of a model, the same in all plots; variants of a model are drawn dashed."""
     return {
         "color": COLOURS.get(name),
         "marker": MARKERS.get(name, "."),
-        "linestyle": "--" if name.endswith("with tags") else "-",
+        "linestyle": "--" if name.endswith(("with tags", "(prior learnt)")) else "-",
         "label": name,
     }
 

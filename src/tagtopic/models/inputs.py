@@ -73,7 +73,7 @@ def without_unseen_words(corpus: Corpus, word_counts: Float64s) -> Corpus:
         return corpus
     target = np.where(seen, np.arange(len(seen)), -1).astype(np.int32)
     counts = move_columns(corpus.counts, target, len(seen))
-    return Corpus(counts=counts, tags=corpus.tags, words=corpus.words, tag_names=corpus.tag_names, ids=corpus.ids)
+    return corpus.with_matrices(counts=counts)
 
 
 def aligned(corpus: Corpus, words: tuple[str, ...], tag_names: tuple[str, ...], unknown_tags: str) -> Corpus:

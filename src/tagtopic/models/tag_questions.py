@@ -38,6 +38,8 @@ class TagQuestions:
         tag_names_: tuple[str, ...]
         word_counts_: Float64s
         topic_shares_: Float64s
+        tag_weight_prior_: Float64s
+        latent_weight_prior_: float
 
         _as_corpus: Callable[..., Corpus]
         aligned: Callable[..., Corpus]
@@ -95,6 +97,32 @@ class TagQuestions:
         """
         check_is_fitted(self)
         self.tag_predictor_ = TagPredictor.fit(self.aligned(X, tags), n_jobs=self.n_jobs)
+        return self
+
+    def fit_weight_prior(self, X: Any, *, tags: Any = None, noise: float = 0.0) -> Self:
+        """Scale the priors of the tag weights to where these documents, which the model has not seen, are told best.
+
+        The priors that are best to learn topics with are not those to read new documents with: give documents that were
+        held out of training, a few hundred or more. ``tag_weight_prior_`` and ``latent_weight_prior_`` change, and with
+        them whatever is asked of documents' weights and topics. ``noise`` is how many wrong tags to expect for each
+        right one: the documents get so many at random first, and the priors learn to leave them out.
+
+        Examples
+        --------
+        >>> later = TWDA(2, random_state=0).fit(corpus)
+        >>> later.fit_weight_prior(["a monster flies to a planet"] * 20, tags=[["crime", "monster"]] * 20)
+        TWDA(n_topics=2, random_state=0)
+        >>> later.tag_weight_prior_[0] < 1
+        np.True_
+        """
+        from tagtopic.models.weight_prior import learn_weight_prior
+
+        check_is_fitted(self)
+        if not noise >= 0:
+            raise ValueError(f"noise={noise!r}: expected a number from 0")
+        way = way_for_new_documents(self.inference)
+        found = learn_weight_prior(self.parameters_, way, self.aligned(X, tags), noise, self.n_jobs)
+        self.tag_weight_prior_, self.latent_weight_prior_ = found.pi, found.pi_latent
         return self
 
     def explain(self, document: Any, *, tags: Any = None) -> Explanation:

@@ -138,7 +138,7 @@ def _less(corpus: Collection, rows: Int64s, scored: Any) -> Iterator[Collection]
         return
     assert isinstance(corpus, Corpus)
     with TemporaryDirectory(prefix="tagtopic-") as folder:
-        yield _with_counts(corpus, _without(corpus.counts, rows, scored, Path(folder)))
+        yield corpus.with_matrices(counts=_without(corpus.counts, rows, scored, Path(folder)))
 
 
 def _sample(corpus: Collection, fraction: float, seed: int) -> Int64s:
@@ -183,21 +183,10 @@ def _held_out(corpus: Collection, training: Collection, rows: Int64s, scored: An
     """The scored words of the sample, less those that training never saw: no model can know them."""
     sampled = corpus[rows]
     known = training.word_counts() > 0
-    words = _with_counts(sampled, with_data(sampled.counts, scored * known[sampled.counts.indices]))
+    words = sampled.with_matrices(counts=with_data(sampled.counts, scored * known[sampled.counts.indices]))
     used = np.flatnonzero(np.diff(words.counts.indptr))
     tag_starts = np.append(0, np.cumsum(corpus.document_sizes()[1], dtype=np.int64))
     starts = tag_starts[rows[used]]
     lengths = tag_starts[rows[used] + 1] - starts
     entries = np.repeat(starts - np.append(0, np.cumsum(lengths))[:-1], lengths) + np.arange(lengths.sum())
     return HeldOut(rows[used], entries.astype(np.int64), words[used])
-
-
-def _with_counts(corpus: Corpus, counts: Any) -> Corpus:
-    return Corpus(
-        counts=counts,
-        tags=corpus.tags,
-        words=corpus.words,
-        tag_names=corpus.tag_names,
-        ids=corpus.ids,
-        rules=corpus.rules,
-    )
