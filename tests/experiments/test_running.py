@@ -130,7 +130,7 @@ def test_what_cannot_be_asked_for_is_said(subject: Subject, tmp_path: Path) -> N
     with pytest.raises(ValueError, match="classify needs documents with labels"):
         run("classify", Subject(subject.corpus, None), tmp_path)
     with pytest.raises(
-        ValueError, match="noise does not compare 'nobody'; it compares TWDA, TWDA .prior learnt., TWTM"
+        ValueError, match=r"noise does not compare 'nobody'; it compares TWDA, TWDA \(prior learnt\), TWTM"
     ):
         run("noise", subject, tmp_path, Plan(models=("nobody",)))
 

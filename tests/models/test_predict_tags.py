@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tagtopic import LDA, TWDA, Corpus
+from tagtopic import LDA, TWDA, TWTM, Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.models.file import ModelFileError
 from tagtopic.models.prediction import TagPredictor
@@ -42,6 +42,16 @@ def test_planted_tags_are_found(model: TWDA) -> None:
     assert recall(model, 5) > 3.5 * by_chance
     assert recall(model, 5, method="likelihood") > 2 * by_chance
     assert recall(model, 30) > 0.95  # of all tags only those that no like document has are missing
+
+
+def test_the_paper_s_score_is_of_a_document_with_that_tag_alone(model: TWDA) -> None:
+    """By hand: the tag's topics and the latent tag's, by their priors; of TWTM, which has none, the tag's alone."""
+    twtm = TWTM(6, max_iter=5, random_state=0, progress=False).fit(TRAIN)
+    even = np.full((1, model.n_topics), 1 / model.n_topics)
+    for fitted, mixes in ((model, (model.tag_topics_ + 5 * even) / 6), (twtm, twtm.tag_topics_)):
+        scores = TEST[:20].counts @ np.log(mixes @ fitted.components_).T
+        best = [fitted.tag_names_[j] for j in scores.argmax(axis=1)]
+        assert [tags[0][0] for tags in fitted.predict_tags(TEST[:20], 1, method="likelihood")] == best
 
 
 def test_probabilities_are_calibrated(model: TWDA) -> None:

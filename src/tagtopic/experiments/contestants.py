@@ -96,9 +96,10 @@ def topic_scores(model: Any, corpus: Corpus) -> Iterator[tuple[slice, Float64s]]
         return
     from tagtopic.baselines.tag_likelihood import log_likelihood_of_tags
 
-    known = model.aligned(corpus)
+    known, parameters = model.aligned(corpus), model.parameters_
+    mixes = parameters.mixes_of_one_tag()
     for first in range(0, len(known), DOCUMENTS_AT_ONCE):
         run = slice(first, min(first + DOCUMENTS_AT_ONCE, len(known)))
-        scores = log_likelihood_of_tags(known[run].counts, model.tag_topics_, np.asarray(model.components_).T)
+        scores = log_likelihood_of_tags(known[run].counts, mixes, parameters.psi)
         scores[:, np.asarray(model.tag_frequencies_) == 0] = -np.inf
         yield run, scores

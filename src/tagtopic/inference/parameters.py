@@ -39,6 +39,13 @@ class Parameters:
         """pi, with the latent tag's at the end where every document has one."""
         return np.append(self.pi, self.pi_latent) if self.latent else self.pi
 
+    def mixes_of_one_tag(self) -> Floats:
+        """(tags, topics): the topics that a document is expected to have whose only tag it is, its latent tag's too."""
+        if not self.latent:
+            return self.theta
+        share = (self.pi / (self.pi + self.pi_latent))[:, None]
+        return np.asarray(share * self.theta + (1 - share) * (self.mu / self.mu.sum()), self.theta.dtype)
+
     def with_all_pi(self, pi: Float64s) -> Parameters:
         """The same with another pi, in the form of ``all_pi``."""
         if not self.latent:

@@ -1,4 +1,7 @@
-"""The paper's prediction of tags (its section 7.3): every tag ranked by p(d | tag) over the topics."""
+"""The paper's prediction of tags (its section 7.3): every tag ranked by p(d | tag) over the topics.
+
+The topics are those of "a test document given one author": of the tag and, in TWDA, of the latent tag beside it.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ def predict_by_likelihood(
 ) -> list[list[tuple[str, float]]]:
     """For each document its n likeliest tags, with p(tag | d) if it has exactly one tag and all are as common."""
     chosen = np.flatnonzero(allowed)
-    theta = np.ascontiguousarray(parameters.theta[chosen])
+    mixes = np.ascontiguousarray(parameters.mixes_of_one_tag()[chosen])
     starts, words = read_only(counts.indptr, np.int64), read_only(counts.indices, np.int32)
     amounts, psi = read_only(counts.data, np.float32), np.ascontiguousarray(parameters.psi)
 
     def rank(part: tuple[int, int]) -> list[list[tuple[str, float]]]:
         scores = np.empty((part[1] - part[0], len(chosen)))
-        tag_log_likelihoods(starts, words, amounts, psi, theta, *part, scores)
+        tag_log_likelihoods(starts, words, amounts, psi, mixes, *part, scores)
         return [_best(row, chosen, tag_names, n) for row in scores]
 
     with Workers(n_jobs) as workers:
