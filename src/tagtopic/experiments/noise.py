@@ -152,18 +152,22 @@ def _pivot(rows: list[Row], title: str, value: str, digits: int) -> Table:
 
 
 def draw(rows: list[Row], figure: Any) -> None:
-    """Perplexity by share of noise; a panel for each number of topics."""
-    rows = _measured(rows)
-    numbers = sorted(different(rows, "topics"))
-    for axis, k in zip(panels(figure, [f"K = {k}" for k in numbers]), numbers, strict=True):
+    """Perplexity by share of noise, as in the paper, and its rise, which tells flat curves apart; for each K."""
+    rows = [row | {"rise": 100 * row["rise"]} for row in _measured(rows)]
+    drawn = [(k, value) for k in sorted(different(rows, "topics")) for value in CURVES]
+    axes = panels(figure, [f"K = {k}" for k, _ in drawn], width=3.3)
+    for axis, (k, value) in zip(axes, drawn, strict=True):
         part = where(rows, topics=k)
         for name in different(part, "model"):
             points = [where(part, model=name, noise=share) for share in SHARES]
-            values, errors = ([f(point, "perplexity") for point in points] for f in (mean, spread))
+            values, errors = ([f(point, value) for point in points] for f in (mean, spread))
             axis.errorbar([100 * share for share in SHARES], values, errors, capsize=2, **style(name))
         axis.set_xlabel("noise tags added, %")
-        axis.set_ylabel("perplexity (flat is good)")
-        legend_below(axis)
+        axis.set_ylabel(CURVES[value])
+        legend_below(axis, columns=2)
+
+
+CURVES = {"perplexity": "perplexity (flat is good)", "rise": "rise of perplexity over no noise, %"}
 
 
 EXPERIMENT = Experiment("noise", "Noise tags added to new documents", MODELS, cells, measure, tables, draw)
