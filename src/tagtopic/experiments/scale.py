@@ -210,15 +210,12 @@ def _beside_the_paper(rows: list[Row]) -> Table:
 
 
 def draw(rows: list[Row], figure: Any) -> None:
-    """Seconds by topics, perplexity by topics, seconds by ratio and by workers."""
-    wanted = [("topics", "seconds"), ("topics", "perplexity"), ("ratio", "seconds"), ("workers", "seconds")]
-    parts = _parts(rows)
-    wanted = [(part, value) for part, value in wanted if part in parts]
-    titles = [f"{'seconds an iteration' if v == 'seconds' else v} by {PARTS[part]}" for part, v in wanted]
-    inks = ["#111111", "#7f7f7f", "#1f77b4", "#c1272d", "#2ca02c", "#e07a1f"]
-    colours = dict(zip([STANDARD, THREADS, *SOLUTIONS], inks, strict=True))
-    for axis, (part, value) in zip(panels(figure, titles), wanted, strict=True):
-        own = parts[part]
+    """Seconds by topics, perplexity by topics, seconds by ratio and by workers, and the paper's Table 3."""
+    curves = _curves(rows)
+    inks = ["#111111", "#7f7f7f", "#1f77b4", "#c1272d", "#2ca02c", "#e07a1f", "#6a3d9a"]
+    colours = dict(zip(MODELS, inks, strict=True))
+    # with nothing to draw there is one empty panel
+    for axis, (_, part, value, own) in zip(panels(figure, [title for title, *_ in curves]), curves, strict=False):
         for i, name in enumerate(different(own, "model")):
             mine = where(own, model=name)
             at = sorted(different(mine, part))
@@ -230,6 +227,19 @@ def draw(rows: list[Row], figure: Any) -> None:
         if value == "seconds":
             axis.set_ylim(bottom=0)
         legend_below(axis)
+
+
+def _curves(rows: list[Row]) -> list[tuple[str, str, str, list[Row]]]:
+    """Title, what is on the axis below, what on the left, and the rows of each panel."""
+    wanted = [("topics", "seconds"), ("topics", "perplexity"), ("ratio", "seconds"), ("workers", "seconds")]
+    parts = _parts(rows)
+    found = [
+        (f"{'seconds an iteration' if value == 'seconds' else value} by {PARTS[part]}", part, value, parts[part])
+        for part, value in wanted
+        if part in parts
+    ]
+    table = [row for row in rows if row["tags"] is not None]
+    return [*found, (f"Table 3: {TABLE_TAGS} tags", "ratio", "seconds", table)] if table else found
 
 
 MODELS = (STANDARD, THREADS, *SOLUTIONS, PLDA)
