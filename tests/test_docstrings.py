@@ -18,7 +18,7 @@ DOORS = ("", "baselines", "corpus", "datasets", "engines", "experiments", "explo
 ALSO = {
     "engines.spark.frames": ["apply_model"],
     "evaluation.coherence": ["coherence"],
-    "evaluation.noise": ["with_noise_tags"],
+    "corpus.noise": ["with_noise_tags"],
     "evaluation.perplexity": ["perplexity"],
     "evaluation.ranking": ["TagRanks", "rank_lists", "rank_scores"],
     "evaluation.search_result": ["TopicSearch"],

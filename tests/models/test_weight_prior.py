@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tagtopic import LDA, TWDA, TWTM, Corpus
+from tagtopic.corpus.noise import with_noise_tags
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.evaluation.noise import with_noise_tags
 from tagtopic.models import weight_prior
 from tagtopic.models.posterior import infer
 from tagtopic.models.weight_prior import learn_weight_prior

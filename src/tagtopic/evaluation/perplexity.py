@@ -12,9 +12,9 @@ import scipy.sparse as sp
 
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.growing import row_blocks
+from tagtopic.corpus.halves import split_tokens
 from tagtopic.corpus.mapped import release
-from tagtopic.evaluation.halves import split_tokens
-from tagtopic.inference.compiled import compiled_reordering
+from tagtopic.inference.completion import log_probabilities
 
 METHODS = ("completion", "fitted", "bound")
 
@@ -45,19 +45,6 @@ class Perplexity:
     scored_tokens: int
     unknown_tokens: int | None
     skipped_documents: int
-
-
-@compiled_reordering
-def log_probabilities(starts: Any, words: Any, counts: Any, mixes: Any, psi: Any) -> Any:
-    """By document, ``sum_w c_w log(mix . psi_w)``."""
-    values = np.zeros(starts.shape[0] - 1)
-    for d in range(starts.shape[0] - 1):
-        for p in range(starts[d], starts[d + 1]):
-            total = 0.0
-            for k in range(psi.shape[1]):
-                total += mixes[d, k] * psi[words[p], k]
-            values[d] += counts[p] * np.log(max(total, 1e-300))
-    return values
 
 
 def perplexity(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagtopic.corpus import Corpus
-from tagtopic.evaluation.noise import with_noise_tags
+from tagtopic.corpus.noise import with_noise_tags
 from tagtopic.evaluation.perplexity import perplexity
 from tagtopic.experiments.contestants import SEED, arguments_of, make
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan

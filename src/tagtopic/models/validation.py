@@ -22,12 +22,12 @@ import scipy.sparse as sp
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.corpus.growing import GrowingArray
+from tagtopic.corpus.halves import scored_counts, with_data
 from tagtopic.corpus.mapped import release
 from tagtopic.corpus.matrices import csr
 from tagtopic.engines.workers import Workers, cut_evenly
-from tagtopic.evaluation.halves import scored_counts, with_data
-from tagtopic.evaluation.perplexity import log_probabilities
 from tagtopic.inference.arrays import Floats, Int32s, Int64s, State
+from tagtopic.inference.completion import log_probabilities
 from tagtopic.models.posterior import weight_shares
 
 if TYPE_CHECKING:

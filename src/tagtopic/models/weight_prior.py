@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize
 
+from tagtopic.corpus.halves import split_tokens
+from tagtopic.corpus.noise import with_noise_tags
+from tagtopic.inference.completion import log_probabilities
 from tagtopic.models.posterior import infer
 
 if TYPE_CHECKING:
@@ -68,9 +71,6 @@ def _sample(corpus: Corpus) -> Corpus:
 
 def _halves(corpus: Corpus, noise: float) -> tuple[Corpus, Any]:
     """The documents with the words that are given, and the counts of those that are scored."""
-    from tagtopic.evaluation.halves import split_tokens
-    from tagtopic.evaluation.noise import with_noise_tags
-
     given, scored = split_tokens(corpus)
     rows = np.flatnonzero((np.diff(given.indptr) > 0) & (np.diff(scored.indptr) > 0))
     documents = corpus.with_matrices(counts=given)[rows]
@@ -78,6 +78,4 @@ def _halves(corpus: Corpus, noise: float) -> tuple[Corpus, Any]:
 
 
 def _log_probability(scored: Any, mixes: Any, psi: Any) -> float:
-    from tagtopic.evaluation.perplexity import log_probabilities
-
     return math.fsum(log_probabilities(scored.indptr, scored.indices, scored.data, mixes, psi).tolist())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagtopic.evaluation.halves import split_tokens
+from tagtopic.corpus.halves import split_tokens
 from tagtopic.evaluation.perplexity import perplexity
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 
-from tagtopic.corpus import Corpus
+from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.matrices import csr
 from tagtopic.corpus.names import Names
-from tagtopic.inference.compiled import compiled
 
 
-@compiled
+@numba.njit(cache=True, nogil=True)
 def _scored_tokens(
     starts: Any, words: Any, counts: Any, document_keys: Any, word_keys: Any, whole: bool, out: Any
 ) -> None:

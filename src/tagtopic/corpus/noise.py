@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic.corpus import Corpus
+from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.matrices import csr
 
 DRAWS = 32
@@ -25,7 +25,7 @@ def with_noise_tags(
     Examples
     --------
     >>> from tagtopic.datasets import make_tagged_corpus
-    >>> from tagtopic.evaluation.noise import with_noise_tags
+    >>> from tagtopic.corpus.noise import with_noise_tags
     >>> corpus = make_tagged_corpus(50, 3, 20, 60, tags_per_document=2).corpus
     >>> noisy, is_noise = with_noise_tags(corpus, 0.5)
     >>> noisy.tags.nnz, int(is_noise.sum())

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tagtopic.corpus.noise import with_noise_tags
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.evaluation.noise import with_noise_tags
 
 CORPUS = make_tagged_corpus(200, 3, 30, 50, tags_per_document=(1, 5), random_state=0).corpus
 
