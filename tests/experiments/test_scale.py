@@ -33,6 +33,16 @@ def test_what_is_measured_is_drawn(rows: list[dict[str, Any]], titles: list[str]
     assert [axis.get_title() for axis in figure.axes] == titles
 
 
+def test_a_model_looks_the_same_in_every_panel() -> None:
+    figure = Figure()
+    EXPERIMENT.draw([*USUAL, row("Solution II", topics=10), *TABLE], figure)
+    looks = {}
+    for line in [line for axis in figure.axes for line in axis.get_lines()]:
+        look = line.get_color(), line.get_marker()
+        assert looks.setdefault(line.get_label(), look) == look
+    assert len(set(looks.values())) == len(looks) == 4
+
+
 def test_the_table_stands_beside_the_papers() -> None:
     (table,) = EXPERIMENT.tables(TABLE)
     assert [line[0] for line in table.lines] == [

@@ -92,7 +92,7 @@ def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]
     train, test = subject.fold(0, FOLDS)
     train = train[: max(2, round(settings["ratio"] * len(train.corpus)))]
     if settings["model"] == PLDA:
-        return [{"seconds": _seconds_of_plda(train)}]
+        return [{"seconds": _seconds_of_plda(train, jobs)}]
     from tagtopic.models import TWTM
 
     times: list[float] = []
@@ -154,13 +154,13 @@ class _KeptCluster:
 _CLUSTER = _KeptCluster()
 
 
-def _seconds_of_plda(train: Subject) -> float:
+def _seconds_of_plda(train: Subject, jobs: int | None) -> float:
     from tagtopic.baselines import PLDA as Plda
 
     taken = []
     for sweeps in PLDA_SWEEPS:
         begun = time.perf_counter()
-        Plda(sweeps=sweeps, random_state=0, timeout=3600.0).fit(train.corpus)
+        Plda(sweeps=sweeps, n_jobs=jobs, random_state=0, timeout=3600.0).fit(train.corpus)
         taken.append(time.perf_counter() - begun)
     return max(taken[1] - taken[0], 0.0) / (PLDA_SWEEPS[1] - PLDA_SWEEPS[0])
 
@@ -212,15 +212,13 @@ def _beside_the_paper(rows: list[Row]) -> Table:
 def draw(rows: list[Row], figure: Any) -> None:
     """Seconds by topics, perplexity by topics, seconds by ratio and by workers, and the paper's Table 3."""
     curves = _curves(rows)
-    inks = ["#111111", "#7f7f7f", "#1f77b4", "#c1272d", "#2ca02c", "#e07a1f", "#6a3d9a"]
-    colours = dict(zip(MODELS, inks, strict=True))
     # with nothing to draw there is one empty panel
     for axis, (_, part, value, own) in zip(panels(figure, [title for title, *_ in curves]), curves, strict=False):
-        for i, name in enumerate(different(own, "model")):
+        for name in different(own, "model"):
             mine = where(own, model=name)
             at = sorted(different(mine, part))
             points = [mean(where(mine, **{part: x}), value) for x in at]
-            axis.plot(at, points, marker="os^vDP"[i % 6], color=colours.get(name), label=name)
+            axis.plot(at, points, label=name, **LOOKS[name])
         axis.set_xticks(sorted(different(own, part)))
         axis.set_xlabel(PARTS[part])
         axis.set_ylabel(value if value == "perplexity" else "seconds")
@@ -243,6 +241,10 @@ def _curves(rows: list[Row]) -> list[tuple[str, str, str, list[Row]]]:
 
 
 MODELS = (STANDARD, THREADS, *SOLUTIONS, PLDA)
+INKS = ("#111111", "#7f7f7f", "#1f77b4", "#c1272d", "#2ca02c", "#e07a1f", "#6a3d9a")
+LOOKS = {
+    name: {"color": ink, "marker": marker} for name, ink, marker in zip(MODELS, INKS, "os^vDP*", strict=True)
+}  # the same in all panels
 EXPERIMENT = Experiment(
     "scale", "Time and perplexity of the distributed solutions", MODELS, cells, measure, tables, draw,
     close=_CLUSTER.close,
