@@ -36,7 +36,7 @@ def test_what_is_measured_is_drawn(rows: list[dict[str, Any]], titles: list[str]
 def test_a_model_looks_the_same_in_every_panel() -> None:
     figure = Figure()
     EXPERIMENT.draw([*USUAL, row("Solution II", topics=10), *TABLE], figure)
-    looks = {}
+    looks: dict[object, object] = {}
     for line in [line for axis in figure.axes for line in axis.get_lines()]:
         look = line.get_color(), line.get_marker()
         assert looks.setdefault(line.get_label(), look) == look

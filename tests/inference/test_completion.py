@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import random_array
 
+from tagtopic.inference.arrays import Floats
 from tagtopic.inference.completion import log_probabilities
 
 
@@ -11,7 +12,8 @@ from tagtopic.inference.completion import log_probabilities
 def test_it_is_the_sum_of_counts_times_logarithms(dtype: type) -> None:
     rng = np.random.default_rng(0)
     counts = (5 * random_array((6, 40), density=0.3, format="csr", random_state=rng)).ceil()
-    mixes, psi = rng.dirichlet(np.ones(7), 6).astype(dtype), rng.dirichlet(np.ones(40), 7).T.astype(dtype)
+    mixes: Floats = rng.dirichlet(np.ones(7), 6).astype(dtype)
+    psi: Floats = rng.dirichlet(np.ones(40), 7).T.astype(dtype)
     psi[counts.indices[0]] = 0  # a word of no topic counts as probability 1e-300
     found = log_probabilities(counts.indptr, counts.indices, counts.data, mixes, psi)
     expected = (counts.toarray() * np.log(np.maximum(mixes.astype(float) @ psi.T.astype(float), 1e-300))).sum(axis=1)

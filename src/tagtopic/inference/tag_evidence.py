@@ -41,6 +41,7 @@ NEW = -1
 class Memory(NamedTuple):
     """Remembered documents: postings of each word (documents and weights), tags of each document, sums by tag.
 
+    ``holders`` are the documents that have each tag, in their order: the same as ``tags``, the other way round.
     ``lengths`` is |sum_{i has j} x_i|^2, ``sizes`` the number of documents and ``kinds`` the number of the kind, for
     each tag j. ``name_tags`` and ``name_shares`` are, for each word, the tags whose names have it and its share there.
     """
@@ -50,6 +51,8 @@ class Memory(NamedTuple):
     weights: Floats
     tag_starts: Int64s
     tags: Int32s
+    holder_starts: Int64s
+    holders: Int32s
     lengths: Floats
     sizes: Floats
     kinds: Int32s
@@ -138,25 +141,29 @@ def sink(heap: Floats, node: int) -> None:
 
 @compiled
 def sum_by_tag(memory: Memory, likeness: Floats, limit: float, table: Floats) -> tuple[float, float]:
-    """Fill the table (tags, columns): sums over documents by tag; near and mean over all documents are returned."""
-    table[:] = 0
+    """Fill the table (tags, columns): sums over documents by tag; near and mean over all documents are returned.
+
+    Tag by tag: to look likenesses up takes a third of the time that adding each document to its tags takes.
+    """
     all_near = total = 0.0
     for i in range(likeness.shape[0]):
         s = likeness[i]
-        if s <= 0:
-            continue
-        square = s * s
         total += s
         if s >= limit:
-            all_near += square
-        for p in range(memory.tag_starts[i], memory.tag_starts[i + 1]):
-            row = table[memory.tags[p]]
-            row[CENTROID] += s
-            row[CLOSE] += square * square
-            if s > row[NEAREST]:
-                row[NEAREST] = s
+            all_near += s * s
+    zero = table.dtype.type(0)
+    for j in range(table.shape[0]):
+        centroid = near = close = nearest = zero
+        for p in range(memory.holder_starts[j], memory.holder_starts[j + 1]):
+            s = likeness[memory.holders[p]]
+            square = s * s
+            centroid += s
+            close += square * square
+            nearest = max(nearest, s)
             if s >= limit:
-                row[NEAR] += square
+                near += square
+        table[j, CENTROID], table[j, NEAR], table[j, CLOSE], table[j, NEAREST] = centroid, near, close, nearest
+        table[j, DOCUMENTS] = table[j, NAMED] = table[j, MEAN] = zero
     return all_near, total / likeness.shape[0]
 
 

@@ -92,6 +92,8 @@ def build_memory(vectors: Any, tags: Any, kinds: Any, names: Any, n_jobs: int | 
         weights=by_word.data,
         tag_starts=tags.indptr,
         tags=tags.indices,
+        holder_starts=by_tag.indptr,
+        holders=by_tag.indices,
         lengths=lengths,
         sizes=np.diff(by_tag.indptr),
         kinds=kinds,
@@ -103,9 +105,24 @@ def build_memory(vectors: Any, tags: Any, kinds: Any, names: Any, n_jobs: int | 
 
 def as_memory(**arrays: Any) -> Memory:
     """The arrays as the kernels take them: one type each, so that they are compiled once."""
-    types: dict[str, type[np.generic]] = dict.fromkeys(("word_starts", "tag_starts", "name_starts"), np.int64)
-    types |= dict.fromkeys(("documents", "tags", "kinds", "name_tags"), np.int32)
+    starts = ("word_starts", "tag_starts", "holder_starts", "name_starts")
+    types: dict[str, type[np.generic]] = dict.fromkeys(starts, np.int64)
+    types |= dict.fromkeys(("documents", "tags", "holders", "kinds", "name_tags"), np.int32)
     return Memory(**{name: read_only(arrays[name], types.get(name, np.float32)) for name in Memory._fields})
+
+
+DERIVED = ("kinds", "holder_starts", "holders")
+"""What files do not keep: it comes again from the tags."""
+
+
+def memory_from(arrays: dict[str, Any], kinds: Any) -> Memory:
+    """The memory from what a file kept of it; an error if that does not fit together."""
+    none = np.zeros(0)
+    memory = as_memory(**{**arrays, "kinds": kinds, "holder_starts": none, "holders": none})
+    check_memory(memory, len(arrays["scores"]))
+    shape = len(memory.tag_starts) - 1, len(memory.sizes)
+    by_tag = sp.csr_array((np.ones(len(memory.tags), np.int8), memory.tags, memory.tag_starts), shape=shape).tocsc()
+    return as_memory(**{**memory._asdict(), "holder_starts": by_tag.indptr, "holders": by_tag.indices})
 
 
 def check_memory(memory: Memory, n_words: int) -> None:

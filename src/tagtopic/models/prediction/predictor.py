@@ -21,11 +21,11 @@ from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats, read_only
 from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, NEW, Evidence, Memory, Queries, gather_evidence
 from tagtopic.models.prediction.memory import (
+    DERIVED,
     MOST_ENTRIES,
-    as_memory,
     build_memory,
-    check_memory,
     few_words,
+    memory_from,
     remembered_rows,
     weighted_rows,
     word_scores,
@@ -145,8 +145,8 @@ class TagPredictor:
         return np.array([kind in wanted for kind in self.kind_names])[self.memory.kinds]
 
     def to_arrays(self) -> dict[str, Any]:
-        """All that a file must keep; kinds come again from the names of the tags."""
-        kept = {name: array for name, array in self.memory._asdict().items() if name != "kinds"}
+        """All that a file must keep."""
+        kept = {name: array for name, array in self.memory._asdict().items() if name not in DERIVED}
         learnt = {name: getattr(self, name) for name in ("scores", "mix", "offsets", "tempering", "shares")}
         return {**kept, **learnt, **self.regressions.to_arrays()}
 
@@ -154,8 +154,7 @@ class TagPredictor:
     def from_arrays(cls, arrays: dict[str, Any], tag_names: Sequence[str]) -> TagPredictor:
         """The same from what ``to_arrays`` gave; an error if the arrays do not fit together."""
         kind_names, kinds = kinds_of(tag_names)
-        memory = as_memory(**arrays, kinds=kinds)
-        check_memory(memory, len(arrays["scores"]))
+        memory = memory_from(arrays, kinds)
         regressions = Regressions.from_arrays(arrays, len(arrays["scores"]), len(kinds))
         expected = [
             (2, len(kind_names), N_FEATURES + N_REGRESSION_FEATURES + 1),
