@@ -17,26 +17,6 @@ TRAIN, TEST = CORPUS.split(0.3, 0)
 MODEL = TWDA(4, random_state=0, max_iter=20).fit(TRAIN)
 
 
-def test_halves_add_up_to_the_document_and_are_about_even() -> None:
-    observed, scored = split_tokens(CORPUS)
-    assert (observed + scored != CORPUS.counts).nnz == 0
-    share = scored.sum() / CORPUS.n_tokens
-    assert abs(share - 0.5) < 4 * 0.5 / np.sqrt(CORPUS.n_tokens)
-    assert observed.data.min() > 0
-
-
-def test_a_tokens_half_depends_on_document_and_word_and_not_on_where_they_stand() -> None:
-    order = np.random.default_rng(0).permutation(len(CORPUS))
-    _, scored = split_tokens(CORPUS)
-    _, shuffled = split_tokens(CORPUS[order])
-    assert (scored[order] != shuffled).nnz == 0
-    renamed = CORPUS.align(CORPUS.words[::-1], CORPUS.tag_names).corpus
-    _, reversed_columns = split_tokens(renamed)
-    assert (reversed_columns[:, ::-1] != scored).nnz == 0
-    _, other_seed = split_tokens(CORPUS, random_state=1)
-    assert (other_seed != scored).nnz > 0
-
-
 def test_completion_is_what_the_protocol_says() -> None:
     observed, scored = split_tokens(MODEL.aligned(TEST))
     view = Corpus.from_counts(observed, TEST.tags, words=TEST.words, tag_names=TEST.tag_names)

@@ -143,7 +143,7 @@ def sink(heap: Floats, node: int) -> None:
 def sum_by_tag(memory: Memory, likeness: Floats, limit: float, table: Floats) -> tuple[float, float]:
     """Fill the table (tags, columns): sums over documents by tag; near and mean over all documents are returned.
 
-    Tag by tag: to look likenesses up takes a third of the time that adding each document to its tags takes.
+    Tag by tag: to look likenesses up takes half of the time that adding each document to its tags takes.
     """
     all_near = total = 0.0
     for i in range(likeness.shape[0]):

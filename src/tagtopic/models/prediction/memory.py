@@ -112,7 +112,7 @@ def as_memory(**arrays: Any) -> Memory:
 
 
 DERIVED = ("kinds", "holder_starts", "holders")
-"""What files do not keep: it comes again from the tags."""
+"""What files do not keep: it comes again from the tags and their names."""
 
 
 def memory_from(arrays: dict[str, Any], kinds: Any) -> Memory:
