@@ -38,6 +38,7 @@ EXAMPLES = 12
 OWN = {
     "accumulate": ("test_index", "test_sums"),
     "e_step": ("test_e_step",),
+    "largest": ("test_largest",),
     "latent_prior": ("test_priors",),
     "leave_out": ("test_leave_out", "test_e_step"),
     "m_step": ("test_sums",),
@@ -48,7 +49,9 @@ OWN = {
     "running": ("test_running",),
     "special": ("test_special",),
     "tag_evidence": ("test_tag_evidence",),
+    "tag_features": ("test_tag_features",),
     "tag_likelihood": ("test_tag_evidence",),
+    "tag_memory": ("test_tag_evidence",),
     "weight_draws": ("test_weight_draws",),
     "weight_prior": ("test_priors", "../engines/test_weight_evidence"),
 }

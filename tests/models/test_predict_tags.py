@@ -96,6 +96,22 @@ def test_a_sentence_and_its_kinds_after_save_and_load(films: TWDA, tmp_path: Pat
     assert films.predict_tags(["a planet"], 1, method="likelihood")[0][0][0].endswith(("space", "Eve"))
 
 
+def test_a_tag_far_from_the_text_is_found_when_it_is_asked_for_and_the_others_stay_as_they_are() -> None:
+    random = np.random.default_rng(0)
+    texts = [" ".join(random.choice([f"w{side}{i}" for i in range(30)], 12)) + " shared" for side in (0, 1) * 200]
+    tags = [[f"side:{i % 2}", f"day:{i % 7}"] + ["rare:far"] * (i == 1) + ["rare:near"] * (i == 2) for i in range(400)]
+    corpus = Corpus.from_texts(texts, tags)
+    predictor = TagPredictor.fit(corpus)
+    assert predictor is not None
+    (few,) = predictor.predict(corpus.counts[[0]], 5)
+    (all_tags,) = predictor.predict(corpus.counts[[0]], 11)
+    (rare,) = predictor.predict(corpus.counts[[0]], 2, kinds=["rare"])
+    assert {tag for tag, _ in rare} == {"rare:far", "rare:near"}
+    assert [pair for pair in all_tags if pair[0].startswith("rare")] == rare
+    assert len(all_tags) == 11
+    assert few == all_tags[:5]
+
+
 @pytest.mark.filterwarnings("ignore:none of the words")
 def test_without_known_words_the_shares_of_the_tags_speak(films: TWDA) -> None:
     (tags,) = films.predict_tags(["zzz qqq"])

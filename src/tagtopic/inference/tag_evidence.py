@@ -1,7 +1,8 @@
 """What remembered documents say about the tags of a new one: a kernel over an inverted index.
 
 The documents that are remembered are unit vectors x_i of weighted words, indexed by word. For a new document q, with
-s_i = q . x_i its likeness to document i, each tag j has
+s_i = q . x_i its likeness to document i, the tags of the most alike documents, and those whose names the document has,
+are candidates. Each candidate j has
 
     centroid_j    q . sum_{i has j} x_i / |sum_{i has j} x_i|: likeness to all of the tag's documents together
     near_j        sum of s_i^2 over those of the k most alike documents that have the tag
@@ -11,7 +12,8 @@ s_i = q . x_i its likeness to document i, each tag j has
     named_j       the share of the words of the tag's own name that the document has
 
 all from one pass over the postings of the document's words: sum_{i has j} s_i is the centroid's product, so tags x
-words is never made. The tests hold it to a readable twin in NumPy.
+words is never made. A tag on many documents is an exception: its vector sum is kept, and close_j and nearest_j are over
+those of its documents that are among the most alike. The tests hold all of it to a readable twin in NumPy.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.inference.arrays import Floats, Int32s, Int64s
-from tagtopic.inference.compiled import compiled
+from tagtopic.inference.compiled import compiled, compiled_reordering
+from tagtopic.inference.largest import largest_above_zero, threshold
+from tagtopic.inference.tag_memory import NEW, Memory, Queries
 
 CENTROID, NEAR, CLOSE, NEAREST, DOCUMENTS, NAMED, MEAN = range(7)
 """Columns of the evidence; DOCUMENTS is how many remembered documents have the tag."""
@@ -35,44 +39,19 @@ BEST_CENTROID, BEST_NEAR, ALL_NEAR, ALL_MEAN = range(4)
 
 N_MEASURES = 4
 
-NEW = -1
+LEAST_BEST = np.float32(1e-6)
+"""The best of a kind that nothing speaks for."""
 
 
-class Memory(NamedTuple):
-    """Remembered documents: postings of each word (documents and weights), tags of each document, sums by tag.
+class Reach(NamedTuple):
+    """How far to look: documents that are near, documents whose tags are candidates, and the fewest tags to find.
 
-    ``holders`` are the documents that have each tag, in their order: the same as ``tags``, the other way round.
-    ``lengths`` is |sum_{i has j} x_i|^2, ``sizes`` the number of documents and ``kinds`` the number of the kind, for
-    each tag j. ``name_tags`` and ``name_shares`` are, for each word, the tags whose names have it and its share there.
+    Where the candidates are too few, all other tags are asked about too.
     """
 
-    word_starts: Int64s
-    documents: Int32s
-    weights: Floats
-    tag_starts: Int64s
-    tags: Int32s
-    holder_starts: Int64s
-    holders: Int32s
-    lengths: Floats
-    sizes: Floats
-    kinds: Int32s
-    name_starts: Int64s
-    name_tags: Int32s
-    name_shares: Floats
-
-
-class Queries(NamedTuple):
-    """New documents as rows of weighted words; ``rows`` is where each stands in the memory itself, or NEW.
-
-    A document that is remembered is asked about as if it were not: it, and its part in its tags' sums, is left out. If
-    only some of its words are asked about, ``whole`` is the query that has all of them; else the query itself.
-    """
-
-    starts: Int64s
-    words: Int32s
-    weights: Floats
-    rows: Int64s
-    whole: Int64s
+    near: int
+    alike: int
+    fewest: int
 
 
 class Evidence(NamedTuple):
@@ -88,163 +67,243 @@ class Evidence(NamedTuple):
     best: Floats
 
 
+class Desk(NamedTuple):
+    """What one query is worked out on; the next finds it cleared.
+
+    ``likeness`` (documents), ``sums`` (common tags), ``alike``: room for the most alike documents, ``rows`` (tags):
+    where each tag stands in ``table``, or NEW; ``listed``: the tag of each row; ``best`` (kinds, measures);
+    ``lengths`` and ``sizes``: those of the memory, without the document that is left out.
+    """
+
+    likeness: Floats
+    sums: Floats
+    alike: Int32s
+    rows: Int32s
+    listed: Int32s
+    table: Floats
+    best: Floats
+    lengths: Floats
+    sizes: Floats
+
+
 @compiled
-def likenesses(memory: Memory, queries: Queries, query: int, likeness: Floats, removed: Floats) -> None:
-    """``likeness[i] = q . x_i``; 0 for documents left out, which ``removed`` counts by tag."""
+def desk_for(memory: Memory) -> Desk:
+    """An empty one."""
+    n_documents, n_tags = memory.tag_starts.shape[0] - 1, memory.sizes.shape[0]
+    return Desk(
+        np.empty(n_documents, np.float32),
+        np.empty(memory.common.max() + 1, np.float32),
+        np.empty(n_documents, np.int32),
+        np.full(n_tags, NEW, np.int32),
+        np.empty(n_tags, np.int32),
+        np.empty((n_tags, N_COLUMNS), np.float32),
+        np.empty((memory.kinds.max() + 1, N_MEASURES), np.float32),
+        memory.lengths.copy(),
+        memory.sizes.copy(),
+    )
+
+
+@compiled_reordering
+def compare(memory: Memory, queries: Queries, query: int, desk: Desk) -> float:
+    """Fill likenesses, and the sums of common tags, without the query's own document; their mean is returned."""
+    likeness, sums = desk.likeness, desk.sums
     likeness[:] = 0
-    removed[:] = 0
+    sums[:] = 0
+    total = 0.0
     for p in range(queries.starts[query], queries.starts[query + 1]):
         word, weight = queries.words[p], queries.weights[p]
-        for entry in range(memory.word_starts[word], memory.word_starts[word + 1]):
-            likeness[memory.documents[entry]] += weight * memory.weights[entry]
+        total += weight * memory.totals[word]
+        first, last = memory.word_starts[word], memory.word_starts[word + 1]
+        documents, weights = memory.documents[first:last], memory.weights[first:last]
+        for entry in range(documents.shape[0]):  # unsigned: no place is counted from the end, which takes a third more
+            likeness[np.uint32(documents[entry])] += weight * weights[entry]
+        for entry in range(memory.sum_starts[word], memory.sum_starts[word + 1]):
+            sums[memory.sum_tags[entry]] += weight * memory.sum_weights[entry]
     itself = queries.rows[query]
     if itself >= 0:
-        leave_out(memory, itself, likeness, removed)
+        own = likeness[itself]
+        likeness[itself] = 0
+        total -= own
+        for p in range(memory.tag_starts[itself], memory.tag_starts[itself + 1]):
+            number = memory.common[memory.tags[p]]
+            if number >= 0:
+                sums[number] -= own
+    return float(total / likeness.shape[0])
 
 
 @compiled
-def leave_out(memory: Memory, document: int, likeness: Floats, removed: Floats) -> None:
-    """Forget a document for now."""
-    likeness[document] = 0
+def product(memory: Memory, desk: Desk, tag: int) -> float:
+    """The sum of the likenesses of the tag's documents."""
+    number = memory.common[tag]
+    if number >= 0:
+        return max(float(desk.sums[number]), 0.0)
+    total = 0.0
+    for p in range(memory.holder_starts[tag], memory.holder_starts[tag + 1]):
+        total += desk.likeness[np.uint32(memory.holders[p])]
+    return total
+
+
+@compiled
+def leave_out(memory: Memory, document: int, desk: Desk) -> None:
+    """Take a document, which all were compared with, out of its tags' lengths and sizes."""
     for p in range(memory.tag_starts[document], memory.tag_starts[document + 1]):
-        removed[memory.tags[p]] += 1
+        tag = memory.tags[p]
+        # |c - x|^2 where c . x = product + 1 and |x| = 1
+        desk.lengths[tag] -= 2 * product(memory, desk, tag) + 1
+        desk.sizes[tag] -= 1
 
 
 @compiled
-def threshold(values: Floats, n: int) -> float:
-    """The n-th largest of the values, or 0 if there are not as many."""
-    if n >= values.shape[0]:
-        return 0.0
-    largest = values[:n].copy()  # as a heap: the least of them comes first
-    for node in range(n // 2 - 1, -1, -1):
-        sink(largest, node)
-    for i in range(n, values.shape[0]):
-        if values[i] > largest[0]:
-            largest[0] = values[i]
-            sink(largest, 0)
-    return float(largest[0])
+def clear(memory: Memory, document: int, n_rows: int, desk: Desk) -> None:
+    """Put back what was left out, and forget the rows."""
+    if document >= 0:
+        for p in range(memory.tag_starts[document], memory.tag_starts[document + 1]):
+            tag = memory.tags[p]
+            desk.lengths[tag], desk.sizes[tag] = memory.lengths[tag], memory.sizes[tag]
+    for row in range(n_rows):
+        desk.rows[desk.listed[row]] = NEW
 
 
 @compiled
-def sink(heap: Floats, node: int) -> None:
-    """Let a value go down until none below it is less. (np.partition takes six seconds to compile.)"""
-    value, child = heap[node], 2 * node + 1
-    while child < heap.shape[0]:
-        if child + 1 < heap.shape[0] and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= value:
-            break
-        heap[node] = heap[child]
-        node, child = child, 2 * child + 1
-    heap[node] = value
+def enlist(tag: int, n_rows: int, rows: Int32s, listed: Int32s, table: Floats) -> int:
+    """Give a tag a row, if it has none; returns the number of rows."""
+    if rows[tag] >= 0:
+        return n_rows
+    rows[tag], listed[n_rows] = n_rows, tag
+    for column in range(N_COLUMNS):
+        table[n_rows, column] = 0
+    return n_rows + 1
 
 
 @compiled
-def sum_by_tag(memory: Memory, likeness: Floats, limit: float, table: Floats) -> tuple[float, float]:
-    """Fill the table (tags, columns): sums over documents by tag; near and mean over all documents are returned.
-
-    Tag by tag: to look likenesses up takes half of the time that adding each document to its tags takes.
-    """
-    all_near = total = 0.0
-    for i in range(likeness.shape[0]):
-        s = likeness[i]
-        total += s
-        if s >= limit:
-            all_near += s * s
-    zero = table.dtype.type(0)
-    for j in range(table.shape[0]):
-        centroid = near = close = nearest = zero
-        for p in range(memory.holder_starts[j], memory.holder_starts[j + 1]):
-            s = likeness[memory.holders[p]]
-            square = s * s
-            centroid += s
-            close += square * square
-            nearest = max(nearest, s)
-            if s >= limit:
-                near += square
-        table[j, CENTROID], table[j, NEAR], table[j, CLOSE], table[j, NEAREST] = centroid, near, close, nearest
-        table[j, DOCUMENTS] = table[j, NAMED] = table[j, MEAN] = zero
-    return all_near, total / likeness.shape[0]
+def enlist_alike(memory: Memory, reach: Reach, desk: Desk) -> int:
+    """Rows for the tags of the most alike documents, and what these documents say; returns how many rows."""
+    likeness, rows, listed, table = desk.likeness, desk.rows, desk.listed, desk.table
+    starts, tags = memory.tag_starts, memory.tags
+    alike = desk.alike[: largest_above_zero(likeness, reach.alike, desk.alike)]
+    limit = threshold(likeness[alike], reach.near)
+    all_near, n_rows = 0.0, 0
+    for a in range(alike.shape[0]):
+        s = likeness[alike[a]]
+        square = s * s
+        near = square if s >= limit else square * 0
+        all_near += near
+        for p in range(starts[alike[a]], starts[alike[a] + 1]):
+            n_rows = enlist(tags[p], n_rows, rows, listed, table)
+            row = rows[tags[p]]
+            table[row, CLOSE] += square * square
+            table[row, NEAREST] = max(table[row, NEAREST], s)
+            table[row, NEAR] += near
+    desk.best[:, ALL_NEAR] = all_near
+    return n_rows
 
 
 @compiled
-def finish_table(memory: Memory, removed: Floats, products: Floats, table: Floats) -> None:
-    """Divide the centroids' products by their lengths, and count documents, without those that were left out.
-
-    ``products`` are those of the centroids, without the document that was left out, with that document; for the whole
-    document these are the table's own, and each is read before it is divided.
-    """
-    for j in range(table.shape[0]):
-        m = removed[j]
-        table[j, DOCUMENTS] = memory.sizes[j] - m
-        table[j, MEAN] = table[j, CENTROID] / max(table[j, DOCUMENTS], 1.0)
-        # |c - m x|^2 where c . x = product + m and |x| = 1
-        length = memory.lengths[j] - m * (2 * products[j] + m)
-        table[j, CENTROID] = table[j, CENTROID] / math.sqrt(length) if length > 1e-6 else 0.0
-
-
-@compiled
-def add_names(memory: Memory, queries: Queries, query: int, table: Floats) -> None:
-    """How much of each tag's name the query has."""
+def enlist_named(memory: Memory, queries: Queries, query: int, n_rows: int, desk: Desk) -> int:
+    """Rows for the tags whose names the query has, and how much of them; returns how many rows there are."""
+    rows, listed, table, words = desk.rows, desk.listed, desk.table, queries.words
+    starts, tags, shares = memory.name_starts, memory.name_tags, memory.name_shares
     for p in range(queries.starts[query], queries.starts[query + 1]):
-        word = queries.words[p]
-        for entry in range(memory.name_starts[word], memory.name_starts[word + 1]):
-            table[memory.name_tags[entry], NAMED] += memory.name_shares[entry]
+        for entry in range(starts[words[p]], starts[words[p] + 1]):
+            n_rows = enlist(tags[entry], n_rows, rows, listed, table)
+            table[rows[tags[entry]], NAMED] += shares[entry]
+    return n_rows
 
 
 @compiled
-def fill_table(
-    memory: Memory, queries: Queries, query: int, n_near: int, likeness: Floats, removed: Floats, table: Floats,
-    best: Floats,
-) -> None:  # fmt: skip
-    """All that speaks for each tag, and what it is held against in each kind, for one query."""
-    whole = queries.whole[query]
-    if whole == query:
-        likenesses(memory, queries, query, likeness, removed)
-        overall = sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
-        finish_table(memory, removed, table[:, CENTROID], table)
-    else:
-        likenesses(memory, queries, whole, likeness, removed)
-        sum_by_tag(memory, likeness, 0.0, table)
-        products = table[:, CENTROID].copy()
-        likenesses(memory, queries, query, likeness, removed)
-        overall = sum_by_tag(memory, likeness, threshold(likeness, n_near), table)
-        finish_table(memory, removed, products, table)
-    add_names(memory, queries, query, table)
-    best_by_kind(memory, table, best)
-    best[:, ALL_NEAR], best[:, ALL_MEAN] = overall
+def enlist_kind(memory: Memory, kind: int, n_rows: int, desk: Desk) -> int:
+    """Rows for all tags of a kind; returns how many rows there are."""
+    for tag in range(memory.kinds.shape[0]):
+        if memory.kinds[tag] == kind:
+            n_rows = enlist(tag, n_rows, desk.rows, desk.listed, desk.table)
+    return n_rows
 
 
 @compiled
-def best_by_kind(memory: Memory, table: Floats, best: Floats) -> None:
-    """For each kind of tag the largest centroid and near score: ``best`` (kinds, measures)."""
-    best[:] = 1e-6
-    for j in range(table.shape[0]):
-        kind = memory.kinds[j]
-        best[kind, BEST_CENTROID] = max(best[kind, BEST_CENTROID], table[j, CENTROID])
-        best[kind, BEST_NEAR] = max(best[kind, BEST_NEAR], table[j, NEAR])
+def sum_up(memory: Memory, first: int, last: int, desk: Desk) -> None:
+    """What all of its documents say about the tags in rows ``first:last``."""
+    likeness, table, lengths, sizes, sums = desk.likeness, desk.table, desk.lengths, desk.sizes, desk.sums
+    common, starts, holders = memory.common, memory.holder_starts, memory.holders
+    for row in range(first, last):
+        tag = desk.listed[row]
+        if common[tag] < 0:
+            total = close = nearest = table.dtype.type(0)
+            for p in range(starts[tag], starts[tag + 1]):
+                s = likeness[np.uint32(holders[p])]
+                square = s * s
+                total += s
+                close += square * square
+                nearest = max(nearest, s)
+            table[row, CLOSE], table[row, NEAREST] = close, nearest
+        else:
+            total = max(sums[common[tag]], table.dtype.type(0))
+        table[row, DOCUMENTS] = sizes[tag]
+        table[row, MEAN] = total / max(sizes[tag], 1.0)
+        table[row, CENTROID] = total / math.sqrt(lengths[tag]) if lengths[tag] > 1e-6 else 0.0
 
 
 @compiled
-def choose(memory: Memory, table: Floats, best: Floats, allowed: NDArray[np.bool_], n: int) -> Int64s:
-    """The (at most n) tags with the best sum of centroid and near (relative to the best of their kind) and named."""
-    score = np.zeros(table.shape[0], table.dtype)
-    for j in range(table.shape[0]):
-        if allowed[j] and table[j, DOCUMENTS] > 0:
-            kind = memory.kinds[j]
-            score[j] = table[j, CENTROID] / best[kind, BEST_CENTROID] + table[j, NEAR] / best[kind, BEST_NEAR]
-            score[j] += table[j, NAMED]
+def find_best(memory: Memory, n_rows: int, desk: Desk) -> None:
+    """For each kind of tag the largest centroid and near score of those that have a row."""
+    best, table, listed, kinds = desk.best, desk.table, desk.listed, memory.kinds
+    best[:, BEST_CENTROID] = best[:, BEST_NEAR] = LEAST_BEST
+    for row in range(n_rows):
+        kind = kinds[listed[row]]
+        best[kind, BEST_CENTROID] = max(best[kind, BEST_CENTROID], table[row, CENTROID])
+        best[kind, BEST_NEAR] = max(best[kind, BEST_NEAR], table[row, NEAR])
+
+
+@compiled
+def fill(memory: Memory, queries: Queries, query: int, reach: Reach, desk: Desk) -> int:
+    """All that speaks for each candidate, and what it is held against; returns how many candidates there are."""
+    itself, whole = queries.rows[query], queries.whole[query]
+    mean = compare(memory, queries, whole, desk)
+    if itself >= 0:
+        leave_out(memory, itself, desk)
+    if whole != query:
+        mean = compare(memory, queries, query, desk)
+    n_rows = enlist_alike(memory, reach, desk)
+    n_rows = enlist_named(memory, queries, query, n_rows, desk)
+    sum_up(memory, 0, n_rows, desk)
+    find_best(memory, n_rows, desk)
+    desk.best[:, ALL_MEAN] = mean
+    return n_rows
+
+
+@compiled
+def choose(memory: Memory, n_rows: int, desk: Desk, allowed: NDArray[np.bool_], n: int) -> Int64s:
+    """The (at most n) rows with the best sum of centroid and near (relative to the best of their kind) and named."""
+    best, table, listed, kinds = desk.best, desk.table, desk.listed, memory.kinds
+    score = np.zeros(n_rows, table.dtype)
+    for row in range(n_rows):
+        tag = listed[row]
+        if allowed[tag] and table[row, DOCUMENTS] > 0:
+            score[row] = table[row, CENTROID] / best[kinds[tag], BEST_CENTROID]
+            score[row] += table[row, NEAR] / best[kinds[tag], BEST_NEAR] + table[row, NAMED]
     limit = threshold(score, n)
     room = n - np.count_nonzero(score > limit)  # for the first of those at the limit
     chosen = np.empty(n, np.int64)
     found = 0
-    for j in range(table.shape[0]):
-        tied = score[j] == limit and room > 0
-        if score[j] > 0 and (score[j] > limit or tied):
+    for row in range(n_rows):
+        tied = score[row] == limit and room > 0
+        if score[row] > 0 and (score[row] > limit or tied):
             room -= tied
-            chosen[found] = j
+            chosen[found] = row
             found += 1
     return chosen[:found]
+
+
+@compiled
+def note(memory: Memory, desk: Desk, chosen: Int64s, query: int, out: Evidence) -> None:
+    """Write the chosen rows down."""
+    tags, values, against = out.tags[query], out.values[query], out.best[query]
+    best, table, listed, kinds = desk.best, desk.table, desk.listed, memory.kinds
+    for c in range(chosen.shape[0]):
+        tags[c] = listed[chosen[c]]
+        for column in range(N_COLUMNS):
+            values[c, column] = table[chosen[c], column]
+        for measure in range(N_MEASURES):
+            against[c, measure] = best[kinds[tags[c]], measure]
 
 
 @compiled
@@ -254,59 +313,50 @@ def gather_evidence(
     first: int,
     last: int,
     allowed: NDArray[np.bool_],
-    n_near: int,
+    reach: Reach,
     out: Evidence,
 ) -> None:
     """For queries ``first:last``, the most promising of the allowed tags and what speaks for them."""
-    likeness = np.empty(memory.tag_starts.shape[0] - 1, np.float32)
-    table = np.empty((memory.sizes.shape[0], N_COLUMNS), np.float32)
-    best = np.empty((memory.kinds.max() + 1, N_MEASURES), np.float32)
-    removed = np.empty(memory.sizes.shape[0], np.float32)
+    desk = desk_for(memory)
+    most = out.tags.shape[1]
     for query in range(first, last):
-        fill_table(memory, queries, query, n_near, likeness, removed, table, best)
-        chosen = choose(memory, table, best, allowed, out.tags.shape[1])
+        n_rows = fill(memory, queries, query, reach, desk)
+        chosen = choose(memory, n_rows, desk, allowed, most)
+        if chosen.shape[0] < reach.fewest:
+            n_candidates = n_rows
+            for tag in range(allowed.shape[0]):
+                if allowed[tag]:
+                    n_rows = enlist(tag, n_rows, desk.rows, desk.listed, desk.table)
+            sum_up(memory, n_candidates, n_rows, desk)
+            find_best(memory, n_rows, desk)
+            chosen = choose(memory, n_rows, desk, allowed, most)
         out.found[query] = chosen.shape[0]
-        for c in range(chosen.shape[0]):
-            out.tags[query, c] = chosen[c]
-            for column in range(N_COLUMNS):
-                out.values[query, c, column] = table[chosen[c], column]
-            out.best[query, c] = best[memory.kinds[chosen[c]]]
+        note(memory, desk, chosen, query, out)
+        clear(memory, queries.rows[query], n_rows, desk)
 
 
 @compiled
 def gather_given(
-    memory: Memory, queries: Queries, first: int, last: int, tag_starts: Int64s, tags: Int32s, n_near: int,
-    values: Floats, best_values: Floats,
+    memory: Memory, queries: Queries, first: int, last: int, tag_starts: Int64s, tags: Int32s, reach: Reach,
+    values: Floats, best: Floats,
 ) -> None:  # fmt: skip
-    """For queries ``first:last``, what speaks for the tags that each is given: one row an entry of ``tags``."""
-    likeness = np.empty(memory.tag_starts.shape[0] - 1, np.float32)
-    table = np.empty((memory.sizes.shape[0], N_COLUMNS), np.float32)
-    best = np.empty((memory.kinds.max() + 1, N_MEASURES), np.float32)
-    removed = np.empty(memory.sizes.shape[0], np.float32)
+    """For queries ``first:last``, what speaks for the tags that each is given: one row an entry of ``tags``.
+
+    They are held against the candidates of their kind; where it has none, against all of it.
+    """
+    desk = desk_for(memory)
     for query in range(first, last):
-        fill_table(memory, queries, query, n_near, likeness, removed, table, best)
+        n_candidates = fill(memory, queries, query, reach, desk)
+        n_rows = n_candidates
         for p in range(tag_starts[query], tag_starts[query + 1]):
-            values[p] = table[tags[p]]
-            best_values[p] = best[memory.kinds[tags[p]]]
-
-
-@compiled
-def squared_lengths(
-    by_tag_starts: Int64s, by_tag_documents: Int32s, starts: Int64s, words: Int32s, weights: Floats, n_words: int,
-    first: int, last: int, lengths: Floats,
-) -> None:  # fmt: skip
-    """For tags ``first:last``, the squared length of the sum of their documents' vectors."""
-    total = np.zeros(n_words)
-    for j in range(first, last):
-        length = 0.0
-        for p in range(by_tag_starts[j], by_tag_starts[j + 1]):
-            i = by_tag_documents[p]
-            for entry in range(starts[i], starts[i + 1]):
-                # (t + x)^2 - t^2, so that no second pass is needed
-                length += weights[entry] * (2 * total[words[entry]] + weights[entry])
-                total[words[entry]] += weights[entry]
-        lengths[j] = length
-        for p in range(by_tag_starts[j], by_tag_starts[j + 1]):
-            i = by_tag_documents[p]
-            for entry in range(starts[i], starts[i + 1]):
-                total[words[entry]] = 0.0
+            n_rows = enlist(tags[p], n_rows, desk.rows, desk.listed, desk.table)
+            kind = int(memory.kinds[tags[p]])
+            if desk.best[kind, BEST_CENTROID] <= LEAST_BEST:
+                n_rows = enlist_kind(memory, kind, n_rows, desk)
+                desk.best[kind, BEST_CENTROID] = 1.0  # not again; the best is found below
+        sum_up(memory, n_candidates, n_rows, desk)
+        find_best(memory, n_rows, desk)
+        for p in range(tag_starts[query], tag_starts[query + 1]):
+            values[p] = desk.table[desk.rows[tags[p]]]
+            best[p] = desk.best[memory.kinds[tags[p]]]
+        clear(memory, queries.rows[query], n_rows, desk)

@@ -19,9 +19,10 @@ import scipy.sparse as sp
 
 from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats, read_only
-from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, NEW, Evidence, gather_given
+from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, Evidence, Reach, gather_given
+from tagtopic.inference.tag_memory import NEW
 from tagtopic.models.prediction.mixing import features
-from tagtopic.models.prediction.predictor import CHUNK, NEIGHBOURS, TagPredictor, queries_of
+from tagtopic.models.prediction.predictor import ALIKE, CHUNK, NEAR, TagPredictor, queries_of
 
 PAIRS = 1 << 20
 """Pairs of a document's tags that are looked at together: they bound the memory."""
@@ -133,9 +134,10 @@ def _documents_alike(remembered: Remembered, asked: Asked, n_jobs: int | None) -
     queries = queries_of(asked.vectors, asked.rows)
     starts, indices = read_only(asked.tags.indptr, np.int64), read_only(asked.tags.indices, np.int32)
     values, best = np.zeros((len(indices), N_COLUMNS), np.float32), np.ones((len(indices), N_MEASURES), np.float32)
+    reach = Reach(NEAR, ALIKE, 0)
 
     def ask(part: tuple[int, int]) -> None:
-        gather_given(remembered.predictor.memory, queries, *part, starts, indices, NEIGHBOURS, values, best)
+        gather_given(remembered.predictor.memory, queries, *part, starts, indices, reach, values, best)
 
     with Workers(n_jobs) as workers:
         workers.map(ask, cut_rows(asked.vectors.shape[0], CHUNK))

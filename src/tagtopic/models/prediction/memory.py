@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from tagtopic.corpus.mapped import column_sizes
 from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.inference.arrays import Floats, read_only
-from tagtopic.inference.tag_evidence import Memory, squared_lengths
+from tagtopic.inference.tag_memory import NEW, Memory, squared_lengths
 
 if TYPE_CHECKING:
     from tagtopic.corpus.collection import Collection
@@ -26,6 +26,12 @@ MOST_ENTRIES = 1 << 25
 """(document, word) entries that are remembered, a quarter of a gigabyte; of larger corpora a random part."""
 
 CHUNK_ENTRIES = 1 << 14
+
+COMMON = 256
+"""Documents from which a tag is common: the sum of their vectors is kept, as it is slow to make for each query."""
+
+MOST_SUMMED = 1 << 22
+"""(word, tag) entries of these sums, 32 megabytes; of more common tags the commonest are taken."""
 
 WEIGHED_ENTRIES = 1 << 21
 """Entries that are weighted at a time: a fit should not take more memory for its last step than for its topics."""
@@ -86,43 +92,67 @@ def build_memory(vectors: Any, tags: Any, kinds: Any, names: Any, n_jobs: int | 
 
     with Workers(n_jobs) as workers:
         workers.map(add, cut_evenly(tag_starts, CHUNK_ENTRIES))
-    return as_memory(
-        word_starts=by_word.indptr,
-        documents=by_word.indices,
-        weights=by_word.data,
-        tag_starts=tags.indptr,
-        tags=tags.indices,
-        holder_starts=by_tag.indptr,
-        holders=by_tag.indices,
-        lengths=lengths,
-        sizes=np.diff(by_tag.indptr),
-        kinds=kinds,
-        name_starts=names.indptr,
-        name_tags=names.indices,
-        name_shares=names.data,
-    )
+    kept = {
+        "word_starts": by_word.indptr,
+        "documents": by_word.indices,
+        "weights": by_word.data,
+        "tag_starts": tags.indptr,
+        "tags": tags.indices,
+        "lengths": lengths,
+        "sizes": np.diff(by_tag.indptr),
+        "name_starts": names.indptr,
+        "name_tags": names.indices,
+        "name_shares": names.data,
+    }
+    return with_derived(kept, kinds)
 
 
 def as_memory(**arrays: Any) -> Memory:
     """The arrays as the kernels take them: one type each, so that they are compiled once."""
-    starts = ("word_starts", "tag_starts", "holder_starts", "name_starts")
-    types: dict[str, type[np.generic]] = dict.fromkeys(starts, np.int64)
-    types |= dict.fromkeys(("documents", "tags", "holders", "kinds", "name_tags"), np.int32)
+    starts = ("word_starts", "tag_starts", "holder_starts", "name_starts", "sum_starts")
+    numbers = ("documents", "tags", "holders", "kinds", "name_tags", "common", "sum_tags")
+    types: dict[str, type[np.generic]] = {**dict.fromkeys(starts, np.int64), **dict.fromkeys(numbers, np.int32)}
     return Memory(**{name: read_only(arrays[name], types.get(name, np.float32)) for name in Memory._fields})
 
 
-DERIVED = ("kinds", "holder_starts", "holders")
-"""What files do not keep: it comes again from the tags and their names."""
+DERIVED = ("kinds", "holder_starts", "holders", "totals", "common", "sum_starts", "sum_tags", "sum_weights")
+"""What files do not keep: it comes again from the documents, their tags and the tags' names."""
 
 
 def memory_from(arrays: dict[str, Any], kinds: Any) -> Memory:
     """The memory from what a file kept of it; an error if that does not fit together."""
-    none = np.zeros(0)
-    memory = as_memory(**{**arrays, "kinds": kinds, "holder_starts": none, "holders": none})
+    memory = as_memory(**{**dict.fromkeys(DERIVED, np.zeros(0)), **arrays, "kinds": kinds})
     check_memory(memory, len(arrays["scores"]))
-    shape = len(memory.tag_starts) - 1, len(memory.sizes)
-    by_tag = sp.csr_array((np.ones(len(memory.tags), np.int8), memory.tags, memory.tag_starts), shape=shape).tocsc()
-    return as_memory(**{**memory._asdict(), "holder_starts": by_tag.indptr, "holders": by_tag.indices})
+    return with_derived(memory._asdict(), kinds)
+
+
+def with_derived(kept: dict[str, Any], kinds: Any) -> Memory:
+    """The memory from the arrays that a file keeps, and what comes from them."""
+    n_documents, n_words, n_tags = len(kept["tag_starts"]) - 1, len(kept["word_starts"]) - 1, len(kept["sizes"])
+    by_word = sp.csr_array((kept["weights"], kept["documents"], kept["word_starts"]), shape=(n_words, n_documents))
+    ones = np.ones(len(kept["tags"]), np.float32)
+    by_tag = sp.csr_array((ones, kept["tags"], kept["tag_starts"]), shape=(n_documents, n_tags)).tocsc()
+    chosen = common_tags(np.diff(by_tag.indptr), n_words)
+    common = np.full(n_tags, NEW)
+    common[chosen] = np.arange(len(chosen))
+    sums = sp.csr_array(by_word @ sp.csr_array(by_tag[:, chosen]))
+    derived = {
+        "kinds": kinds,
+        "holder_starts": by_tag.indptr,
+        "holders": by_tag.indices,
+        "totals": by_word.sum(axis=1),
+        "common": common,
+        "sum_starts": sums.indptr,
+        "sum_tags": sums.indices,
+        "sum_weights": sums.data,
+    }
+    return as_memory(**{**kept, **derived})
+
+
+def common_tags(sizes: Any, n_words: int) -> Any:
+    """The tags whose sums are kept: on enough documents, and as many as there is room for."""
+    commonest = np.argsort(-sizes, kind="stable")[: MOST_SUMMED // max(n_words, 1)]
+    return np.sort(commonest[sizes[commonest] >= COMMON])
 
 
 def check_memory(memory: Memory, n_words: int) -> None:

@@ -17,22 +17,8 @@ from typing import Any
 import numpy as np
 
 from tagtopic.inference.arrays import Float64s, Floats, Int32s
-from tagtopic.inference.tag_evidence import (
-    ALL_MEAN,
-    ALL_NEAR,
-    BEST_CENTROID,
-    BEST_NEAR,
-    CENTROID,
-    CLOSE,
-    DOCUMENTS,
-    MEAN,
-    NAMED,
-    NEAR,
-    NEAREST,
-    Evidence,
-)
-
-N_FEATURES = 16
+from tagtopic.inference.tag_evidence import Evidence
+from tagtopic.inference.tag_features import N_FEATURES, write_features
 
 ENOUGH = 30
 """Right tags of a kind among the examples, from which it gets coefficients of its own."""
@@ -45,41 +31,16 @@ AS_IT_IS = np.array([0.0, 1.0, 0.0])
 
 LEAST_SLOPE = 0.05
 
-WHOLE = 0.999
-"""A name all of whose words the document has."""
-
 RELATIVE = [5, 6]
 """The features that decide, with the odds, where all examples are right, or none."""
 
 
 def features(evidence: Evidence) -> Floats:
-    """(queries, most, N_FEATURES): the evidence in logarithms, and relative to the best of its kind, and that best.
-
-    What a name in the text is worth depends on how common the tag is, how much the text says, and what speaks for the
-    tag besides; without these products probabilities above 0.4 are a third too high on TMDB's keywords.
-    """
-    values, best = evidence.values, evidence.best
-    centroid, near, named = values[..., CENTROID], values[..., NEAR], values[..., NAMED]
-    share = np.clip(near / np.maximum(best[..., ALL_NEAR], 1e-9), 0, 1)
-    columns = [
-        np.log(centroid + 0.01),
-        np.log(near + 0.001),
-        np.log(values[..., CLOSE] + 1e-5),
-        np.log(values[..., NEAREST] + 0.02),
-        np.log(values[..., DOCUMENTS] + 0.5),
-        centroid / best[..., BEST_CENTROID],
-        near / best[..., BEST_NEAR],
-        np.log(best[..., BEST_CENTROID] + 0.01),
-        np.log(best[..., BEST_NEAR] + 0.001),
-        named,
-        (named > WHOLE).astype(values.dtype),
-        named * np.log(values[..., DOCUMENTS] + 0.5),
-        named * np.log(best[..., BEST_CENTROID] + 0.01),
-        named * centroid / best[..., BEST_CENTROID],
-        np.log((share + 0.01) / (1.01 - share)),
-        np.log((values[..., MEAN] + 1e-4) / (best[..., ALL_MEAN] + 1e-4)),
-    ]
-    return np.stack(columns, axis=-1)
+    """(..., N_FEATURES): what the mix sees of the evidence for each tag."""
+    found = np.empty((*evidence.tags.shape, N_FEATURES), np.float32)
+    values, best = (array.reshape(-1, array.shape[-1]) for array in (evidence.values, evidence.best))
+    write_features(values, best, found.reshape(-1, N_FEATURES))
+    return found
 
 
 def learn_mix(inputs: Floats, right: Any, kinds: Int32s, n_kinds: int) -> Float64s:
@@ -153,7 +114,7 @@ def learn_tempering(examples: Examples, n_kinds: int, n_tags: int) -> Float64s:
             return AS_IT_IS
         mix, offsets = learn_from(seen, n_kinds, n_tags)
         log_odds[here] = log_odds_of(asked.inputs, mix[asked.kinds]) + offsets[asked.tags]
-    slopes = _coefficients(_bent(log_odds), examples.right)
+    slopes = _coefficients(np.stack([log_odds, np.maximum(log_odds, 0.0)], axis=-1), examples.right)
     intercept, low, bend = slopes[2], max(slopes[0], LEAST_SLOPE), slopes[1]
     return np.array([intercept, low, max(bend, LEAST_SLOPE - low)])
 
@@ -162,11 +123,8 @@ def tempered(log_odds: Float64s, tempering: Float64s) -> Float64s:
     """The probabilities of log odds; ``tempering`` (..., 3) is one for all or one each."""
     from scipy.special import expit
 
-    return np.asarray(expit(tempering[..., 0] + (_bent(log_odds) * tempering[..., 1:]).sum(axis=-1)))
-
-
-def _bent(log_odds: Float64s) -> Float64s:
-    return np.stack([log_odds, np.maximum(log_odds, 0.0)], axis=-1)
+    low, bend = tempering[..., 1] * log_odds, tempering[..., 2] * np.maximum(log_odds, 0.0)
+    return np.asarray(expit(tempering[..., 0] + low + bend))
 
 
 def probabilities(inputs: Floats, coefficients: Float64s) -> Float64s:

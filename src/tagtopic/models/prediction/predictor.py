@@ -19,7 +19,9 @@ from tagtopic.corpus import Corpus
 from tagtopic.corpus.kinds import kinds_of
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats, read_only
-from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, NEW, Evidence, Memory, Queries, gather_evidence
+from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, Evidence, Reach, gather_evidence
+from tagtopic.inference.tag_features import N_FEATURES, write_log_odds
+from tagtopic.inference.tag_memory import NEW, Memory, Queries
 from tagtopic.models.prediction.memory import (
     DERIVED,
     MOST_ENTRIES,
@@ -30,16 +32,7 @@ from tagtopic.models.prediction.memory import (
     weighted_rows,
     word_scores,
 )
-from tagtopic.models.prediction.mixing import (
-    N_FEATURES,
-    Examples,
-    features,
-    joined,
-    learn_from,
-    learn_tempering,
-    log_odds_of,
-    tempered,
-)
+from tagtopic.models.prediction.mixing import Examples, features, joined, learn_from, learn_tempering, tempered
 from tagtopic.models.prediction.names import name_shares
 from tagtopic.models.prediction.regressions import N_FEATURES as N_REGRESSION_FEATURES
 from tagtopic.models.prediction.regressions import Regressions
@@ -47,8 +40,12 @@ from tagtopic.models.prediction.regressions import Regressions
 if TYPE_CHECKING:
     from tagtopic.corpus.collection import Collection
 
-NEIGHBOURS = 50
-CANDIDATES = 200
+NEAR, ALIKE = 50, 100
+"""Documents most alike: those that count as near, and those whose tags are asked about."""
+
+CANDIDATES = 100
+"""Tags whose probability is worked out."""
+
 EXAMPLES = 600
 """Documents on which the mix is learnt."""
 
@@ -59,11 +56,11 @@ FEW_WORDS = 12
 """Fewer different words than this has a short text. A mix learnt on whole documents alone finds a quarter less of the
 tags for two words (TMDB's keywords, held-out training documents: recall@10 0.094 instead of 0.123)."""
 
-BATCH = 1024
-LEARNING_BATCH = 64
-"""Documents asked about at a time; fewer while a model is fitted, which should not take more memory than its EM."""
+CHUNK = 64
+"""Documents that a thread is asked about at a time."""
 
-CHUNK = 16
+LEARNING_BATCH = 64
+"""Documents that the mix sees at a time: a fit should not take more memory for it than for its EM."""
 
 Ranked = list[tuple[str, float]]
 
@@ -119,19 +116,13 @@ class TagPredictor:
         A document without known words gets the tags used most, with their shares of the documents.
         """
         allowed = self.allowed(kinds)
-        answers: list[Ranked] = []
-        for first, last in cut_rows(counts.shape[0], BATCH):
-            vectors = weighted_rows(counts[first:last], self.scores)
-            evidence = gather(self.memory, queries_of(vectors), max(CANDIDATES, n), allowed, n_jobs)
-            short = (np.diff(vectors.indptr) < FEW_WORDS).astype(np.int64)[:, None]
-            mix, offsets = self.mix[short, self.memory.kinds[evidence.tags]], self.offsets[short, evidence.tags]
-            log_odds = log_odds_of(_all_features(evidence, self.regressions, vectors), mix) + offsets
-            values = tempered(log_odds, self.tempering[short])
-            answers += [
-                self._ranked(evidence.tags[i, :found], values[i, :found], n) if found else self._by_share(allowed, n)
-                for i, found in enumerate(evidence.found.tolist())
-            ]
-        return answers
+
+        def answer(part: tuple[int, int]) -> list[Ranked]:
+            return self._answer(counts[slice(*part)], n, allowed)
+
+        with Workers(n_jobs) as workers:
+            parts = workers.map(answer, cut_rows(counts.shape[0], CHUNK))
+        return [ranked for part in parts for ranked in part]
 
     def allowed(self, kinds: Iterable[str] | None) -> Any:
         """Which tags are of the given kinds; of any if None."""
@@ -176,13 +167,28 @@ class TagPredictor:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _ranked(self, tags: Any, values: Any, n: int) -> Ranked:
-        order = np.argsort(-values, kind="stable")[:n]
-        return [(self.tag_names[tags[i]], float(values[i])) for i in order]
+    def _answer(self, counts: Any, n: int, allowed: Any) -> list[Ranked]:
+        vectors = weighted_rows(counts, self.scores)
+        queries = queries_of(vectors)
+        evidence = gather(self.memory, queries, max(CANDIDATES, n), allowed, n, n_jobs=1)
+        inputs, short = _all_features(evidence, self.regressions, queries), np.diff(vectors.indptr) < FEW_WORDS
+        log_odds, which = np.empty(evidence.tags.shape), short.astype(np.int64)
+        write_log_odds(inputs, evidence.tags, self.memory.kinds, which, self.mix, self.offsets, log_odds)
+        values = np.where(_present(evidence), tempered(log_odds, self.tempering[which, None]), -1.0)
+        order = np.argsort(-values, axis=1, kind="stable")[:, :n]
+        tags, best = (np.take_along_axis(array, order, axis=1).tolist() for array in (evidence.tags, values))
+        names = self.tag_names
+        return [
+            [(names[tag], value) for tag, value in zip(tags[i][:found], best[i][:found], strict=True)]
+            if found
+            else self._by_share(allowed, n)
+            for i, found in enumerate(evidence.found.tolist())
+        ]
 
     def _by_share(self, allowed: Any, n: int) -> Ranked:
         tags = np.flatnonzero(allowed)
-        return self._ranked(tags, self.shares[tags], n)
+        commonest = tags[np.argsort(-self.shares[tags], kind="stable")[:n]]
+        return [(self.tag_names[tag], float(self.shares[tag])) for tag in commonest]
 
 
 def queries_of(vectors: Any, rows: Any = None, whole: Any = None) -> Queries:
@@ -197,7 +203,7 @@ def queries_of(vectors: Any, rows: Any = None, whole: Any = None) -> Queries:
     )
 
 
-def gather(memory: Memory, queries: Queries, most: int, allowed: Any, n_jobs: int | None) -> Evidence:
+def gather(memory: Memory, queries: Queries, most: int, allowed: Any, fewest: int, n_jobs: int | None) -> Evidence:
     """The evidence for each query, all cores at once."""
     n_queries, most = len(queries.rows), min(most, len(memory.sizes))
     evidence = Evidence(
@@ -208,15 +214,15 @@ def gather(memory: Memory, queries: Queries, most: int, allowed: Any, n_jobs: in
     )
 
     def ask(part: tuple[int, int]) -> None:
-        gather_evidence(memory, queries, *part, allowed, NEIGHBOURS, evidence)
+        gather_evidence(memory, queries, *part, allowed, Reach(NEAR, ALIKE, fewest), evidence)
 
     with Workers(n_jobs) as workers:
         workers.map(ask, cut_rows(n_queries, CHUNK))
     return evidence
 
 
-def _all_features(evidence: Evidence, regressions: Regressions, vectors: Any) -> Floats:
-    return np.concatenate([features(evidence), regressions.features(vectors, evidence.tags)], axis=-1)
+def _all_features(evidence: Evidence, regressions: Regressions, queries: Queries) -> Floats:
+    return np.concatenate([features(evidence), regressions.features(queries, evidence.tags)], axis=-1)
 
 
 def _learn(
@@ -229,8 +235,8 @@ def _learn(
         part = np.tile(rows[first:last], 2)
         asked = sp.csr_array(sp.vstack([vectors[first:last], short[first:last]]))
         queries = queries_of(asked, part, np.tile(np.arange(last - first), 2))
-        evidence = gather(memory, queries, CANDIDATES, everything, n_jobs)
-        inputs, right = _all_features(evidence, regressions, asked), _is_right(memory, part, evidence)
+        evidence = gather(memory, queries, CANDIDATES, everything, CANDIDATES, n_jobs)
+        inputs, right = _all_features(evidence, regressions, queries), _is_right(memory, part, evidence)
         documents = np.broadcast_to(np.tile(np.arange(first, last), 2)[:, None], right.shape)
         kinds = memory.kinds[evidence.tags]
         for is_short, queried in enumerate((slice(0, last - first), slice(last - first, None))):

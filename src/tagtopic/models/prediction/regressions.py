@@ -15,6 +15,8 @@ import scipy.sparse as sp
 
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Floats, Int32s, read_only
+from tagtopic.inference.tag_features import write_regressions
+from tagtopic.inference.tag_memory import Queries
 from tagtopic.inference.tag_regressions import learn_from_each
 
 LEAST_DOCUMENTS = 50
@@ -74,16 +76,13 @@ class Regressions:
         weights, intercepts = zip(*parts, strict=True)
         return cls(sp.csr_array(sp.hstack(weights)), np.concatenate(intercepts), numbers)
 
-    def features(self, vectors: Any, tags: Int32s) -> Floats:
+    def features(self, queries: Queries, tags: Int32s) -> Floats:
         """(queries, most, 2): for the tags asked about, the log odds, and whether there is a regression."""
         found = np.zeros((*tags.shape, N_FEATURES), np.float32)
-        if not len(self.intercepts):
-            return found
-        log_odds = (vectors @ self.weights).toarray() + self.intercepts
-        numbers = self.numbers[tags]
-        own = np.take_along_axis(log_odds, np.maximum(numbers, 0), axis=1)
-        found[..., 0] = np.where(numbers >= 0, np.clip(own, -SURE, SURE), 0)
-        found[..., 1] = numbers >= 0
+        if len(self.intercepts):
+            starts, numbers = read_only(self.weights.indptr, np.int64), read_only(self.weights.indices, np.int32)
+            weights, intercepts = read_only(self.weights.data, np.float32), read_only(self.intercepts, np.float32)
+            write_regressions(queries, starts, numbers, weights, intercepts, self.numbers, tags, SURE, found)
         return found
 
     def to_arrays(self) -> dict[str, Any]:
