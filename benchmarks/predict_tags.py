@@ -3,12 +3,14 @@
     python benchmarks/predict_tags.py acl.jsonl.gz --kind author --least 5 --documents 27435 --seeds 5
     python benchmarks/predict_tags.py debian.jsonl.gz --kind debtag --groups source
     python benchmarks/predict_tags.py acl.jsonl.gz --kind author --documents 27435 --validate
+    python benchmarks/predict_tags.py acl.jsonl.gz --kind author --documents 27435 --speed 50 100 200
 
 The corpus is JSON lines with "text" and "tags". With --groups, documents with the same value there stay together in the
 split. With --validate the fifth is held out of the training documents, and the test documents are never looked at: to
 choose settings by. Only tags of the kind that are on enough documents are kept, and only
 documents with one of them; these are shuffled and the first so many are taken; a fifth is held out. A held-out
-document's tags that no training document has count as missed.
+document's tags that no training document has count as missed. With --speed, only the time is measured, against that of
+the E-step on the same documents, for models with so many topics.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import one_vs_rest
-from tagtopic import Corpus
+from tagtopic import TWDA, Corpus
 from tagtopic.corpus.kinds import kinds_of
 from tagtopic.evaluation.ranking import rank_lists
 from tagtopic.models.prediction import TagPredictor
@@ -140,6 +142,19 @@ def measure(train: Corpus, test: Corpus, step: float, epochs: int, seed: int) ->
     return found
 
 
+def compare_speed(train: Corpus, test: Corpus, topics: int) -> None:
+    """Print how long the held-out documents' tags take, and their topics (the E-step): the best of five, in turn."""
+    model = TWDA(topics, max_iter=10, random_state=0, progress=False).fit(train)
+    best = {"predict_tags": np.inf, "transform": np.inf}
+    for turn in range(6):  # the first is not counted: it compiles
+        for name in best:
+            started = time.perf_counter()
+            getattr(model, name)(test)
+            best[name] = min(best[name], time.perf_counter() - started) if turn else np.inf
+    tags, e_step = best.values()
+    print(f"K = {topics}: tags {tags:.2f} s, E-step {e_step:.2f} s, {tags / e_step:.2f} times as long", flush=True)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -151,6 +166,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="how many seeds; each draws its own documents and split")
     parser.add_argument("--groups", help="a column: documents with the same value are not split")
     parser.add_argument("--validate", action="store_true", help="hold out of the training documents")
+    parser.add_argument("--speed", type=int, nargs="+", metavar="TOPICS", help="time it against the E-step")
     parser.add_argument("--step", type=float, default=STEP, help="of the one-vs-rest regressions; 0 leaves them out")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     chosen = parser.parse_args()
@@ -163,8 +179,11 @@ def main() -> None:
         if chosen.validate:
             train, test = split(train, seed, groups)
         print(f"seed {seed}: {len(corpus)} documents, {corpus.n_tags} tags, {len(test)} held out", flush=True)
-        runs.append(measure(train, test, chosen.step, chosen.epochs, seed))
-    for name in runs[0]:
+        for topics in chosen.speed or ():
+            compare_speed(train, test, topics)
+        if not chosen.speed:
+            runs.append(measure(train, test, chosen.step, chosen.epochs, seed))
+    for name in runs[0] if runs else ():
         values = np.array([run[name] for run in runs])
         pairs = zip(values.mean(axis=0), values.std(axis=0), strict=True)
         print(f"mean of {len(runs)}: {name:12s}", "  ".join(f"{mean:.4f} (sd {sd:.4f})" for mean, sd in pairs))

@@ -22,7 +22,10 @@ from tagtopic.inference.arrays import Float64s, Floats, read_only
 from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, Evidence, Reach, gather_given
 from tagtopic.inference.tag_memory import NEW
 from tagtopic.models.prediction.mixing import features
-from tagtopic.models.prediction.predictor import ALIKE, CHUNK, NEAR, TagPredictor, queries_of
+from tagtopic.models.prediction.predictor import ALIKE, NEAR, TagPredictor, queries_of
+
+CHUNK = 16
+"""Documents that a thread asks about at a time."""
 
 PAIRS = 1 << 20
 """Pairs of a document's tags that are looked at together: they bound the memory."""
