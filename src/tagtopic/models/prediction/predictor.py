@@ -214,7 +214,7 @@ def gather(memory: Memory, queries: Queries, most: int, allowed: Any, fewest: in
     )
 
     def ask(part: tuple[int, int]) -> None:
-        gather_evidence(memory, queries, *part, allowed, Reach(NEAR, ALIKE, fewest), evidence)
+        gather_evidence(memory, queries, *part, allowed, Reach(NEAR, max(ALIKE, fewest), fewest), evidence)
 
     with Workers(n_jobs) as workers:
         workers.map(ask, cut_rows(n_queries, CHUNK))
