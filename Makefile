@@ -8,13 +8,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test docs lint types check kernels java browser fuzz api-fuzz kills interrupts mutants coverage lowest install-check format clean
+.PHONY: demo test docs lint types check kernels java archive browser fuzz api-fuzz kills interrupts mutants coverage lowest install-check format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
 
+# what is downloaded and what is compiled do not wait for each other
 test: lint
-	@$(MAKE) --no-print-directory --jobs=2 types kernels
+	@$(MAKE) --no-print-directory --jobs=3 types kernels browser archive
 	@$(MAKE) --no-print-directory check
 
 lint: $(VENV)/.installed-dev
@@ -30,7 +31,7 @@ kernels: $(VENV)/.installed-dev
 
 # the longest begin first: those with Spark, which wait for Java half of the time; so there is one worker more than cores
 WORKERS := $$(($$(getconf _NPROCESSORS_ONLN) + 1))
-check: $(VENV)/.installed-dev java browser
+check: $(VENV)/.installed-dev browser archive
 	$(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder tests/integration/test_*.py tests
 
 # the site; a warning (a broken link, a name that is not there) is an error
@@ -43,8 +44,13 @@ java:
 	@command -v java >/dev/null || { command -v apt-get >/dev/null && apt-get -qq update && \
 		apt-get -qq install -y openjdk-17-jre-headless >/dev/null; } || echo "no Java: Spark tests are skipped"
 
+# Java starts quicker with it: the tests start it more than twenty times
+archive: build/spark.jsa
+build/spark.jsa: constraints.txt | $(VENV)/.installed-dev java
+	@$(BIN)/python tools/java_archive.py $@
+
 # the pages are tested in a real browser; where it is missing and cannot be had, those tests are skipped and say so
-browser:
+browser: java
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
 		command -v apt-get >/dev/null && apt-get -qq update && apt-get -qq install -y chromium >/dev/null; } || \
 		echo "no Chromium: browser tests are skipped"
@@ -71,7 +77,7 @@ mutants: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/mutants.py --sample 300 --minutes 25
 
 # what the tests reach, branches included; kernels once more as plain Python, for compiled code cannot be watched
-coverage: $(VENV)/.installed-dev java browser
+coverage: $(VENV)/.installed-dev browser archive
 	rm -f .coverage .coverage.*
 	$(BIN)/python -m pytest -n auto --no-loadscope-reorder --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-append --cov-report= $(KERNEL_TESTS)

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from tagtopic.inference import tag_evidence as te
+from tagtopic.inference.arrays import read_only
 from tagtopic.inference.tag_likelihood import log_likelihoods_reference, tag_log_likelihoods
 from tagtopic.inference.tag_memory import Memory, Queries
 from tagtopic.models.prediction import memory as memory_module
@@ -144,7 +145,7 @@ def test_of_many_common_tags_the_commonest_are_summed_up(monkeypatch: pytest.Mon
 def test_tags_that_are_given_have_the_evidence_that_found_ones_have() -> None:
     vectors = weighted_rows(COUNTS, word_scores(COUNTS))
     memory = build_memory(vectors[:30], TAGS[:30], KINDS, NAMES, n_jobs=1)
-    starts, tags = np.arange(0, 121, 12), np.tile(np.arange(12, dtype=np.int32), 10)
+    starts, tags = read_only(np.arange(0, 121, 12)), read_only(np.tile(np.arange(12, dtype=np.int32), 10))
     values, best = np.zeros((120, te.N_COLUMNS), np.float32), np.zeros((120, te.N_MEASURES), np.float32)
     te.gather_given(memory, queries_of(vectors[30:]), 2, 9, starts, tags, te.Reach(50, 100, 0), values, best)
     found = gather(memory, queries_of(vectors[30:]), 12, np.ones(12, bool), 0, n_jobs=1)
@@ -162,10 +163,10 @@ def test_a_given_tag_of_a_kind_without_candidates_is_held_against_all_of_its_kin
     tags = TAGS.toarray()[:30]
     tags[np.argmax(likeness), 8:] = 0  # the document most alike has no tag of the last kind
     memory = build_memory(vectors[:30], sp.csr_array(tags), KINDS, no_names, n_jobs=1)
-    given = np.array([10, 8, 1], np.int32)
+    given = read_only(np.array([10, 8, 1], np.int32))
     values, best = np.zeros((3, te.N_COLUMNS), np.float32), np.zeros((3, te.N_MEASURES), np.float32)
     reach = te.Reach(near=1, alike=1, fewest=0)
-    te.gather_given(memory, queries_of(vectors[[31]]), 0, 1, np.array([0, 3]), given, reach, values, best)
+    te.gather_given(memory, queries_of(vectors[[31]]), 0, 1, read_only(np.array([0, 3])), given, reach, values, best)
     expected = evidence_of_one(vectors.toarray()[31], vectors.toarray()[:30], tags)
     np.testing.assert_allclose(values[:, te.CENTROID], expected[given, te.CENTROID], rtol=2e-4)
     np.testing.assert_allclose(best[:2, te.BEST_CENTROID], expected[8:, te.CENTROID].max(), rtol=2e-4)

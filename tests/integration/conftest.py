@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,21 +23,19 @@ from tagtopic.testing import QUICK_START, SparkCluster
 
 BLOCK_ENTRIES = 2000
 N_TOPICS = 4
-CONFIG = {
-    "spark.executor.memory": "512m",
-    "spark.executor.extraJavaOptions": QUICK_START,
-    "spark.driver.extraJavaOptions": QUICK_START,
-    "spark.log.level": "ERROR",
-}
+CONFIG = {"spark.executor.memory": "512m", "spark.log.level": "ERROR"}
+ARCHIVE = Path(__file__).parents[2] / "build" / "spark.jsa"
+"""Classes of Spark, ready to load: ``make archive``."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _java() -> None:
-    """Without a Java there is no Spark to test."""
+    """Without a Java there is no Spark to test; every one that is started, by whatever process, starts quickly."""
     try:
         require_java()
     except SparkMissingError as missing:
         pytest.skip(str(missing))
+    os.environ["JAVA_TOOL_OPTIONS"] = QUICK_START + (f" -XX:SharedArchiveFile={ARCHIVE}" if ARCHIVE.exists() else "")
 
 
 @pytest.fixture(scope="session")

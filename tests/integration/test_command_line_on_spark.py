@@ -18,7 +18,6 @@ import pytest
 
 import tagtopic
 from tagtopic import TWDA, Corpus
-from tagtopic.testing import QUICK_START
 
 pytest.importorskip("pyspark")
 
@@ -49,7 +48,7 @@ def letters(tmp_path: Path) -> Path:
 
 def start(log: Path, *arguments: str) -> subprocess.Popen[bytes]:
     package = str(Path(tagtopic.__file__).resolve().parent.parent)
-    environment = os.environ | {"PYTHONPATH": package, "JAVA_TOOL_OPTIONS": QUICK_START}
+    environment = os.environ | {"PYTHONPATH": package}
     with log.open("wb") as file:
         return subprocess.Popen(
             [sys.executable, *arguments], env=environment, stdout=file, stderr=file, start_new_session=True
