@@ -133,6 +133,34 @@ def evidence_within(memory: Memory, queries: Queries, reach: te.Reach) -> te.Evi
     return found
 
 
+def test_a_tag_of_one_document_is_as_near_as_the_document_and_of_equals_the_first_is_chosen() -> None:
+    vectors = weighted_rows(COUNTS, word_scores(COUNTS))[[0, 3, 3, 4]]
+    memory = build_memory(vectors, sp.csr_array(np.eye(4, 12, dtype=np.int8)), KINDS, NAMES * 0, n_jobs=1)
+    asked = queries_of(vectors[[1]])
+    (found,) = evidence_within(memory, asked, te.Reach(4, 4, 0)).values[:, :4, te.CENTROID]
+    np.testing.assert_allclose(found, (vectors @ vectors[[1]].T).toarray().ravel(), rtol=1e-5)
+    best = gather(memory, asked, 1, np.ones(12, bool), 0, n_jobs=1)
+    assert best.found.tolist() == [1]
+    assert best.tags.tolist() == [[1]]
+
+
+@pytest.mark.parametrize("common", [2, 256])
+def test_a_document_is_left_out_of_a_tag_that_it_shares_with_an_unlike_one(
+    common: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_module, "COMMON", common)
+    vectors = weighted_rows(COUNTS, word_scores(COUNTS))[[0, 3, 4]]
+    tags = np.zeros((3, 12), np.int8)
+    tags[[0, 1], 0] = tags[2, 5] = 1
+    memory = build_memory(vectors, sp.csr_array(tags), KINDS, NAMES * 0, n_jobs=1)
+    found = evidence_within(memory, queries_of(vectors[[0]], np.array([0])), te.Reach(3, 3, 0))
+    likeness = float((vectors[[0]] @ vectors[[1]].T).toarray()[0, 0])
+    assert 0 < likeness < 0.9
+    values = found.values[0, found.tags[0, : found.found[0]].tolist().index(0)]
+    assert values[[te.CENTROID, te.MEAN, te.NEAREST]] == pytest.approx([likeness] * 3, rel=1e-4)
+    assert values[te.DOCUMENTS] == 1
+
+
 def test_of_many_common_tags_the_commonest_are_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = np.array([3, 9, 7, 8, 9])
     monkeypatch.setattr(memory_module, "COMMON", 7)
