@@ -34,7 +34,8 @@ def main(archive: Path) -> None:
         [sys.executable, "-c", JOB], env=os.environ | {"JAVA_TOOL_OPTIONS": options}, capture_output=True, text=True
     )
     if done.returncode or not partial.exists():
-        print(f"no archive of Spark's classes, tests take longer: {done.stderr.strip().splitlines()[-1:]}")
+        why = "".join(done.stderr.strip().splitlines()[-1:])
+        print(f"no archive of Spark's classes, so tests take longer: {why}")
     else:
         partial.replace(archive)
 

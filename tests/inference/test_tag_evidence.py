@@ -139,6 +139,7 @@ def test_a_tag_of_one_document_is_as_near_as_the_document_and_of_equals_the_firs
     asked = queries_of(vectors[[1]])
     (found,) = evidence_within(memory, asked, te.Reach(4, 4, 0)).values[:, :4, te.CENTROID]
     np.testing.assert_allclose(found, (vectors @ vectors[[1]].T).toarray().ravel(), rtol=1e-5)
+    assert evidence_within(memory, asked, te.Reach(4, 4, 12)).found.tolist() == [4]  # no document has the other eight
     best = gather(memory, asked, 1, np.ones(12, bool), 0, n_jobs=1)
     assert best.found.tolist() == [1]
     assert best.tags.tolist() == [[1]]
