@@ -80,6 +80,13 @@ def test_predicted_tags_of_plain_sentences(tagtopic: Command, model: Path) -> No
     assert [document["tags"][0]["tag"] for document in found] == ["author:Ada", "author:Mary"]
 
 
+@pytest.mark.parametrize(
+    ("given", "title"), [("a gear", "1 document and its"), ("a gear\na storm", "2 documents and their")]
+)
+def test_titles_count_documents(tagtopic: Command, model: Path, given: str, title: str) -> None:
+    assert title in tagtopic("predict", model, "-", stdin=given).out
+
+
 def test_evaluate_measures_perplexity(tagtopic: Command, model: Path, documents: Path) -> None:
     found: Any = tagtopic("evaluate", model, documents, *READ, "--json").json
     corpus = Corpus.read(documents, text="body", tags=["author", "year"])

@@ -57,3 +57,5 @@ def test_authors_format_is_taken_as_it_is(tagtopic: Command, tmp_path: Path) -> 
     assert "on Corpus(60 documents, 3 words, 2 tags)" in outcome.err
     cells = [json.loads(file.read_text()) for file in (tmp_path / "out" / "cells").iterdir()]
     assert [cell["error"] for cell in cells] == [None]
+    assert "no topics: share of tags among the first n" in outcome.out
+    assert "K = 0" not in outcome.out

@@ -10,9 +10,9 @@ RNG = np.random.default_rng(0)
 
 @pytest.mark.parametrize("n", [1, 2, 7, 39, 40, 41])
 def test_the_threshold_is_the_nth_largest_and_nothing_where_there_are_fewer(n: int) -> None:
-    for values in (RNG.random(40), RNG.integers(0, 5, 40), np.arange(40), -np.arange(40.0)):
+    for values in (RNG.random(40), RNG.integers(0, 5, 40), np.arange(40), np.arange(40)[::-1], np.zeros(40)):
         given = values.astype(np.float32)
-        expected = np.sort(given)[-n] if n < len(given) else 0.0
+        expected = np.sort(given)[-n] if n <= len(given) else 0.0
         assert threshold(given, n) == expected
 
 

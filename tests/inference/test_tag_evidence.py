@@ -37,9 +37,10 @@ def evidence_of_one(x: Any, vectors: Any, tags: Any) -> Any:
     return table
 
 
-@pytest.fixture(params=[5, 256], ids=["common tags", "no common tags"])
+@pytest.fixture(params=[(5, 0.3), (256, 1.0)], ids=["common tags, frequent words", "neither"])
 def _common(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_module, "COMMON", request.param)
+    monkeypatch.setattr(memory_module, "COMMON", request.param[0])
+    monkeypatch.setattr(memory_module, "FREQUENT", request.param[1])
 
 
 @pytest.mark.usefixtures("_common")

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tagtopic.inference.arrays import Float64s
+from tagtopic.inference.tag_features import temper
 from tagtopic.models.prediction import mixing
-from tagtopic.models.prediction.mixing import AS_IT_IS, Examples, learn_from, learn_tempering, tempered
+from tagtopic.models.prediction.mixing import AS_IT_IS, Examples, learn_from, learn_tempering
 
 COUNT, N_TAGS = 30_000, 30
 
@@ -37,13 +38,13 @@ def test_a_mix_that_is_too_sure_is_made_less_sure(monkeypatch: pytest.MonkeyPatc
 
 def test_order_stays_whatever_is_learnt() -> None:
     odds = np.linspace(-8, 8, 50)
-    assert tempered(odds, AS_IT_IS) == pytest.approx(1 / (1 + np.exp(-odds)))
+    assert [temper(one, AS_IT_IS) for one in odds] == pytest.approx(1 / (1 + np.exp(-odds)))
     backwards = examples()
     learnt = learn_tempering(
         Examples(backwards.inputs, ~backwards.right, backwards.tags, backwards.kinds, backwards.documents), 1, N_TAGS
     )
     for tempering in (learnt, np.array([0.3, mixing.LEAST_SLOPE, 0.0])):
-        assert np.all(np.diff(tempered(odds, tempering)) > 0)
+        assert np.all(np.diff([temper(one, tempering) for one in odds]) > 0)
 
 
 def test_examples_that_say_nothing_change_nothing() -> None:

@@ -69,7 +69,7 @@ def rank(
         return
     fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
     ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
-    answer = weights_answer(_title(len(corpus), "documents and their tags by weight"), ranked, top)
+    answer = weights_answer(_title(len(corpus), "tags by weight"), ranked, top)
     show(answer, as_json=as_json, output=output, quiet=quiet, at_most=SHOWN)
 
 
@@ -105,7 +105,7 @@ def predict(
     fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
     found = fitted.predict_tags(corpus, top, method=method, kinds=options.several(kinds))
     documents = list(zip(corpus.ids, found, strict=True))
-    answer = predictions_answer(_title(len(corpus), "documents and their most probable tags"), documents)
+    answer = predictions_answer(_title(len(corpus), "most probable tags"), documents)
     show(answer, as_json=as_json, output=output, quiet=quiet, at_most=SHOWN)
 
 
@@ -136,7 +136,7 @@ def transform(
     mixes = fitted.transform(corpus).tolist()
     documents = list(zip(corpus.ids, mixes, strict=True))
     answer = Answer(
-        title=_title(len(corpus), "documents and their largest topics"),
+        title=_title(len(corpus), "largest topics"),
         columns=[Column("document"), Column("topics", ratio=1)],
         lines=[[name, _largest(mix)] for name, mix in documents],
         value=[{"id": name, "topics": mix} for name, mix in documents],
@@ -146,8 +146,10 @@ def transform(
 
 
 def _title(n_documents: int, what: str) -> str:
+    if n_documents == 1:
+        return f"1 document and its {what}"
     shown = f"the first {SHOWN} of {n_documents:,}" if n_documents > SHOWN else str(n_documents)
-    return f"{shown} {what}"
+    return f"{shown} documents and their {what}"
 
 
 def _largest(mix: list[float]) -> str:

@@ -78,17 +78,21 @@ def _ranks_by_documents(train: Subject, test: Subject, jobs: int | None) -> TagR
 def tables(rows: list[Row]) -> list[Table]:
     """Recall by rank, one table for each number of topics; the mean reciprocal rank."""
     found = [
-        pivot(part, title=f"K = {k}: share of tags among the first n", line="model", column="rank", value="recall",
-              digits=3, head=lambda n: f"n = {n}")
+        pivot(part, title=f"{_numbered(k)}: share of tags among the first n", line="model", column="rank",
+              value="recall", digits=3, head=lambda n: f"n = {n}")
         for k, part in _by_topics(rows).items()
     ]  # fmt: skip
     first = [row for part in _by_topics(rows).values() for row in part if row["rank"] == RANKS[0]]
     title = "Mean reciprocal rank of the first right tag"
-    head = "K = {}".format
     return [
         *found,
-        pivot(first, title=title, line="model", column="topics", value="reciprocal_rank", digits=3, head=head),
+        pivot(first, title=title, line="model", column="topics", value="reciprocal_rank", digits=3, head=_numbered),
     ]
+
+
+def _numbered(topics: int) -> str:
+    """0 stands for models without topics alone."""
+    return f"K = {topics}" if topics else "no topics"
 
 
 def _by_topics(rows: list[Row]) -> dict[int, list[Row]]:
@@ -101,7 +105,7 @@ def _by_topics(rows: list[Row]) -> dict[int, list[Row]]:
 def draw(rows: list[Row], figure: Any) -> None:
     """Recall by rank; a panel for each number of topics."""
     parts = _by_topics(rows)
-    for axis, part in zip(panels(figure, [f"K = {k}" for k in parts]), parts.values(), strict=True):
+    for axis, part in zip(panels(figure, [_numbered(k) for k in parts]), parts.values(), strict=True):
         for name in different(part, "model"):
             own = where(part, model=name)
             ranks = sorted(different(own, "rank"))

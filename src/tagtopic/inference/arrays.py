@@ -22,6 +22,7 @@ Floats = NDArray[np.floating[Any]]
 Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
+UInt16s = NDArray[np.uint16]
 
 PAPER, MIXTURE, MAP, COLLAPSED = 0, 1, 2, 3
 """The ways of inference, as the kernels know them."""

@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from tagtopic.inference.arrays import Floats
+from tagtopic.inference.arrays import Floats, Int32s
 
 AHEAD = 8
 """How many rows ahead of the one that is needed now."""
@@ -23,6 +23,10 @@ CACHE_LINE = 64
 
 def prefetch_row(array: Floats, row: Any) -> None:
     """Have ``array[row]`` brought into the cache. In plain Python this does nothing."""
+
+
+def prefetch_entry(array: Floats | Int32s, place: Any) -> None:
+    """Have ``array[place]``, and what stands beside it, brought into the cache."""
 
 
 def _prefetch_line(_: Any, array: Any, row: Any, byte: Any) -> Any:
@@ -51,5 +55,13 @@ def _prefetch_row(array: Any, row: Any) -> Callable[[Any, Any], None]:
     def implementation(array: Any, row: Any) -> None:
         for byte in range(0, array.shape[1] * array.itemsize, CACHE_LINE):
             _line(array, row, byte)
+
+    return implementation
+
+
+@overload(prefetch_entry)
+def _prefetch_entry(array: Any, place: Any) -> Callable[[Any, Any], None]:
+    def implementation(array: Any, place: Any) -> None:
+        _line(array, place, 0)
 
     return implementation

@@ -25,8 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.inference.arrays import Floats, Int32s, Int64s
-from tagtopic.inference.compiled import compiled, compiled_reordering
+from tagtopic.inference.compiled import compiled
 from tagtopic.inference.largest import largest_above_zero, threshold
+from tagtopic.inference.prefetch import AHEAD, prefetch_entry
+from tagtopic.inference.tag_likeness import compare
 from tagtopic.inference.tag_memory import NEW, Memory, Queries
 
 CENTROID, NEAR, CLOSE, NEAREST, DOCUMENTS, NAMED, MEAN = range(7)
@@ -101,34 +103,6 @@ def desk_for(memory: Memory) -> Desk:
         memory.lengths.copy(),
         memory.sizes.copy(),
     )
-
-
-@compiled_reordering
-def compare(memory: Memory, queries: Queries, query: int, desk: Desk) -> float:
-    """Fill likenesses, and the sums of common tags, without the query's own document; their mean is returned."""
-    likeness, sums = desk.likeness, desk.sums
-    likeness[:] = 0
-    sums[:] = 0
-    total = 0.0
-    for p in range(queries.starts[query], queries.starts[query + 1]):
-        word, weight = queries.words[p], queries.weights[p]
-        total += weight * memory.totals[word]
-        first, last = memory.word_starts[word], memory.word_starts[word + 1]
-        documents, weights = memory.documents[first:last], memory.weights[first:last]
-        for entry in range(documents.shape[0]):  # unsigned: no place is counted from the end, which takes a third more
-            likeness[np.uint32(documents[entry])] += weight * weights[entry]
-        for entry in range(memory.sum_starts[word], memory.sum_starts[word + 1]):
-            sums[memory.sum_tags[entry]] += weight * memory.sum_weights[entry]
-    itself = queries.rows[query]
-    if itself >= 0:
-        own = likeness[itself]
-        likeness[itself] = 0
-        total -= own
-        for p in range(memory.tag_starts[itself], memory.tag_starts[itself + 1]):
-            number = memory.common[memory.tags[p]]
-            if number >= 0:
-                sums[number] -= own
-    return float(total / likeness.shape[0])
 
 
 @compiled
@@ -226,6 +200,8 @@ def sum_up(memory: Memory, first: int, last: int, desk: Desk) -> None:
     common, starts, holders = memory.common, memory.holder_starts, memory.holders
     for row in range(first, last):
         tag = desk.listed[row]
+        if row + AHEAD < last:
+            prefetch_entry(holders, starts[desk.listed[row + AHEAD]])
         if common[tag] < 0:
             total = close = nearest = table.dtype.type(0)
             for p in range(starts[tag], starts[tag + 1]):
@@ -257,11 +233,11 @@ def find_best(memory: Memory, n_rows: int, desk: Desk) -> None:
 def fill(memory: Memory, queries: Queries, query: int, reach: Reach, desk: Desk) -> int:
     """All that speaks for each candidate, and what it is held against; returns how many candidates there are."""
     itself, whole = queries.rows[query], queries.whole[query]
-    mean = compare(memory, queries, whole, desk)
+    mean = compare(memory, queries, whole, desk.likeness, desk.sums)
     if itself >= 0:
         leave_out(memory, itself, desk)
     if whole != query:
-        mean = compare(memory, queries, query, desk)
+        mean = compare(memory, queries, query, desk.likeness, desk.sums)
     n_rows = enlist_alike(memory, reach, desk)
     n_rows = enlist_named(memory, queries, query, n_rows, desk)
     sum_up(memory, 0, n_rows, desk)

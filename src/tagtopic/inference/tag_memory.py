@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from tagtopic.inference.arrays import Floats, Int32s, Int64s
+from tagtopic.inference.arrays import Floats, Int32s, Int64s, UInt16s
 from tagtopic.inference.compiled import compiled
 
 NEW = -1
+
+SATURATION = 0.4
+"""A word that occurs c times weighs c (1 + SATURATION) / (c + SATURATION) times its score."""
 
 
 class Memory(NamedTuple):
@@ -19,7 +23,9 @@ class Memory(NamedTuple):
     ``lengths`` is |sum_{i has j} x_i|^2, ``sizes`` the number of documents and ``kinds`` the number of the kind, for
     each tag j. ``name_tags`` and ``name_shares`` are, for each word, the tags whose names have it and its share there.
     ``totals`` is sum_i x_i. ``common`` is a number for each tag on many documents, else NEW; by it, ``sum_weights`` are
-    the entries of sum_{i has j} x_i, for each word.
+    the entries of sum_{i has j} x_i, for each word. ``frequent`` is a number for each word that many documents have,
+    else NEW; by it, ``frequent_rows`` (frequent words, documents) are the weights of its postings, in steps of
+    ``frequent_scales``.
     """
 
     word_starts: Int64s
@@ -40,6 +46,9 @@ class Memory(NamedTuple):
     sum_starts: Int64s
     sum_tags: Int32s
     sum_weights: Floats
+    frequent: Int32s
+    frequent_rows: UInt16s
+    frequent_scales: Floats
 
 
 class Queries(NamedTuple):
@@ -54,6 +63,21 @@ class Queries(NamedTuple):
     weights: Floats
     rows: Int64s
     whole: Int64s
+
+
+@compiled
+def weigh(starts: Int64s, words: Int32s, counts: Int32s, scores: Floats, weights: Floats) -> None:
+    """Documents' words as entries of unit vectors: repeats count for little (see SATURATION)."""
+    for i in range(starts.shape[0] - 1):
+        squares = 0.0
+        for p in range(starts[i], starts[i + 1]):
+            count = np.float32(counts[p])
+            weight = count * np.float32(1 + SATURATION) / (count + np.float32(SATURATION)) * scores[words[p]]
+            weights[p] = weight
+            squares += np.float64(weight) * np.float64(weight)
+        length = max(math.sqrt(squares), 1e-12)
+        for p in range(starts[i], starts[i + 1]):
+            weights[p] = weights[p] / length
 
 
 @compiled

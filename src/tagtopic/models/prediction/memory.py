@@ -14,13 +14,11 @@ import scipy.sparse as sp
 
 from tagtopic.corpus.mapped import column_sizes
 from tagtopic.engines.workers import Workers, cut_evenly
-from tagtopic.inference.arrays import Floats, read_only
-from tagtopic.inference.tag_memory import NEW, Memory, squared_lengths
+from tagtopic.inference.arrays import Floats, Int32s, Int64s, read_only
+from tagtopic.inference.tag_memory import NEW, Memory, squared_lengths, weigh
 
 if TYPE_CHECKING:
     from tagtopic.corpus.collection import Collection
-
-SATURATION = 0.4
 
 MOST_ENTRIES = 1 << 25
 """(document, word) entries that are remembered, a quarter of a gigabyte; of larger corpora a random part."""
@@ -33,8 +31,14 @@ COMMON = 256
 MOST_SUMMED = 1 << 22
 """(word, tag) entries of these sums, 32 megabytes; of more common tags the commonest are taken."""
 
-WEIGHED_ENTRIES = 1 << 21
-"""Entries that are weighted at a time: a fit should not take more memory for its last step than for its topics."""
+FREQUENT = 1 / 12
+"""Share of the documents from which a word is frequent: its weights are kept as a row of all documents."""
+
+STEPS = 65535
+"""Of such a row's largest weight: half the memory of single precision, at most half a step off."""
+
+MOST_IN_ROWS = 1 << 25
+"""Entries of these rows, 64 megabytes; of more frequent words the most frequent are taken."""
 
 
 def word_scores(counts: Any) -> Floats:
@@ -45,15 +49,20 @@ def word_scores(counts: Any) -> Floats:
 
 def weighted_rows(counts: Any, scores: Floats) -> Any:
     """Documents as unit vectors of weighted words (float32 CSR); an empty document stays zero."""
-    weights = np.empty(counts.nnz, np.float32)
-    for first, last in cut_evenly(counts.indptr, WEIGHED_ENTRIES):
-        entries = slice(int(counts.indptr[first]), int(counts.indptr[last]))
-        data = counts.data[entries].astype(np.float32)
-        data = data * (1 + SATURATION) / (data + SATURATION) * scores[counts.indices[entries]]
-        owner = np.repeat(np.arange(last - first), np.diff(counts.indptr[first : last + 1]))
-        lengths = np.sqrt(np.bincount(owner, weights=data.astype(np.float64) ** 2, minlength=last - first))
-        weights[entries] = data / np.maximum(lengths, 1e-12)[owner]
+    _, _, weights = weighted_entries(counts, 0, counts.shape[0], scores)
     return sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
+
+
+def weighted_entries(counts: Any, first: int, last: int, scores: Floats) -> tuple[Int64s, Int32s, Floats]:
+    """Rows ``first:last`` alone, as starts, words and weights."""
+    if counts.shape[1] != len(scores):
+        raise ValueError(f"the documents are of {counts.shape[1]} words, the tag predictor's of {len(scores)}")
+    begin, end = counts.indptr[[first, last]].tolist()
+    starts = read_only(counts.indptr[first : last + 1] - begin, np.int64)
+    words, amounts = read_only(counts.indices[begin:end], np.int32), read_only(counts.data[begin:end], np.int32)
+    weights = np.empty(end - begin, np.float32)
+    weigh(starts, words, amounts, read_only(scores, np.float32), weights)
+    return starts, words, weights
 
 
 def few_words(counts: Any, fewer_than: int, random: np.random.Generator) -> Any:
@@ -110,12 +119,16 @@ def build_memory(vectors: Any, tags: Any, kinds: Any, names: Any, n_jobs: int | 
 def as_memory(**arrays: Any) -> Memory:
     """The arrays as the kernels take them: one type each, so that they are compiled once."""
     starts = ("word_starts", "tag_starts", "holder_starts", "name_starts", "sum_starts")
-    numbers = ("documents", "tags", "holders", "kinds", "name_tags", "common", "sum_tags")
+    numbers = ("documents", "tags", "holders", "kinds", "name_tags", "common", "sum_tags", "frequent")
     types: dict[str, type[np.generic]] = {**dict.fromkeys(starts, np.int64), **dict.fromkeys(numbers, np.int32)}
+    types["frequent_rows"] = np.uint16
     return Memory(**{name: read_only(arrays[name], types.get(name, np.float32)) for name in Memory._fields})
 
 
-DERIVED = ("kinds", "holder_starts", "holders", "totals", "common", "sum_starts", "sum_tags", "sum_weights")
+DERIVED = (
+    "kinds", "holder_starts", "holders", "totals", "common", "sum_starts", "sum_tags", "sum_weights", "frequent",
+    "frequent_rows", "frequent_scales",
+)  # fmt: skip
 """What files do not keep: it comes again from the documents, their tags and the tags' names."""
 
 
@@ -136,6 +149,10 @@ def with_derived(kept: dict[str, Any], kinds: Any) -> Memory:
     common = np.full(n_tags, NEW)
     common[chosen] = np.arange(len(chosen))
     sums = sp.csr_array(by_word @ sp.csr_array(by_tag[:, chosen]))
+    words = frequent_words(np.diff(by_word.indptr), n_documents)
+    frequent = np.full(n_words, NEW)
+    frequent[words] = np.arange(len(words))
+    rows, scales = in_steps(by_word[words])
     derived = {
         "kinds": kinds,
         "holder_starts": by_tag.indptr,
@@ -145,6 +162,9 @@ def with_derived(kept: dict[str, Any], kinds: Any) -> Memory:
         "sum_starts": sums.indptr,
         "sum_tags": sums.indices,
         "sum_weights": sums.data,
+        "frequent": frequent,
+        "frequent_rows": rows,
+        "frequent_scales": scales,
     }
     return as_memory(**{**kept, **derived})
 
@@ -153,6 +173,22 @@ def common_tags(sizes: Any, n_words: int) -> Any:
     """The tags whose sums are kept: on enough documents, and as many as there is room for."""
     commonest = np.argsort(-sizes, kind="stable")[: MOST_SUMMED // max(n_words, 1)]
     return np.sort(commonest[sizes[commonest] >= COMMON])
+
+
+def frequent_words(with_word: Any, n_documents: int) -> Any:
+    """The words whose weights are kept as rows: in enough documents, and as many as there is room for."""
+    most = np.argsort(-with_word, kind="stable")[: MOST_IN_ROWS // max(n_documents, 1)]
+    return np.sort(most[with_word[most] > FREQUENT * n_documents])
+
+
+def in_steps(weights: Any) -> tuple[Any, Floats]:
+    """Rows (CSR) as whole numbers up to 65,535, and what one step is worth in each row."""
+    scales = np.maximum(weights.max(axis=1).toarray().ravel(), 1e-30) / np.float32(STEPS)
+    rows = np.zeros(weights.shape, np.uint16)
+    for row in range(len(scales)):
+        entries = slice(weights.indptr[row], weights.indptr[row + 1])
+        rows[row, weights.indices[entries]] = np.rint(weights.data[entries] / scales[row])
+    return rows, scales
 
 
 def check_memory(memory: Memory, n_words: int) -> None:

@@ -119,14 +119,6 @@ def learn_tempering(examples: Examples, n_kinds: int, n_tags: int) -> Float64s:
     return np.array([intercept, low, max(bend, LEAST_SLOPE - low)])
 
 
-def tempered(log_odds: Float64s, tempering: Float64s) -> Float64s:
-    """The probabilities of log odds; ``tempering`` (..., 3) is one for all or one each."""
-    from scipy.special import expit
-
-    low, bend = tempering[..., 1] * log_odds, tempering[..., 2] * np.maximum(log_odds, 0.0)
-    return np.asarray(expit(tempering[..., 0] + low + bend))
-
-
 def probabilities(inputs: Floats, coefficients: Float64s) -> Float64s:
     """The probability of each example: ``coefficients`` (examples, features + 1), one each."""
     from scipy.special import expit

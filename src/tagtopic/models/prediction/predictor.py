@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -20,7 +21,7 @@ from tagtopic.corpus.kinds import kinds_of
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats, read_only
 from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, Evidence, Reach, gather_evidence
-from tagtopic.inference.tag_features import N_FEATURES, write_log_odds
+from tagtopic.inference.tag_features import N_INPUTS, Mixes, rank, write_inputs
 from tagtopic.inference.tag_memory import NEW, Memory, Queries
 from tagtopic.models.prediction.memory import (
     DERIVED,
@@ -29,12 +30,12 @@ from tagtopic.models.prediction.memory import (
     few_words,
     memory_from,
     remembered_rows,
+    weighted_entries,
     weighted_rows,
     word_scores,
 )
-from tagtopic.models.prediction.mixing import Examples, features, joined, learn_from, learn_tempering, tempered
+from tagtopic.models.prediction.mixing import Examples, joined, learn_from, learn_tempering
 from tagtopic.models.prediction.names import name_shares
-from tagtopic.models.prediction.regressions import N_FEATURES as N_REGRESSION_FEATURES
 from tagtopic.models.prediction.regressions import Regressions
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ FEW_WORDS = 12
 """Fewer different words than this has a short text. A mix learnt on whole documents alone finds a quarter less of the
 tags for two words (TMDB's keywords, held-out training documents: recall@10 0.094 instead of 0.123)."""
 
-CHUNK = 128
+CHUNK = 256
 """Documents that a thread is asked about at a time."""
 
 LEARNING_BATCH = 64
@@ -118,7 +119,7 @@ class TagPredictor:
         allowed = self.allowed(kinds)
 
         def answer(part: tuple[int, int]) -> list[Ranked]:
-            return self._answer(counts[slice(*part)], n, allowed)
+            return self._answer(weighted_queries(counts, *part, self.scores), n, allowed)
 
         with Workers(n_jobs) as workers:
             parts = workers.map(answer, cut_rows(counts.shape[0], CHUNK))
@@ -148,7 +149,7 @@ class TagPredictor:
         memory = memory_from(arrays, kinds)
         regressions = Regressions.from_arrays(arrays, len(arrays["scores"]), len(kinds))
         expected = [
-            (2, len(kind_names), N_FEATURES + N_REGRESSION_FEATURES + 1),
+            (2, len(kind_names), N_INPUTS + 1),
             (2, len(kinds)),
             (2, 3),
             (len(kinds),),
@@ -167,27 +168,26 @@ class TagPredictor:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _answer(self, counts: Any, n: int, allowed: Any) -> list[Ranked]:
-        vectors = weighted_rows(counts, self.scores)
-        queries = queries_of(vectors)
+    def _answer(self, queries: Queries, n: int, allowed: Any) -> list[Ranked]:
         evidence = gather(self.memory, queries, max(CANDIDATES, n), allowed, n, n_jobs=1)
-        inputs, short = _all_features(evidence, self.regressions, queries), np.diff(vectors.indptr) < FEW_WORDS
-        log_odds, which = np.empty(evidence.tags.shape), short.astype(np.int64)
-        write_log_odds(inputs, evidence.tags, self.memory.kinds, which, self.mix, self.offsets, log_odds)
-        values = np.where(_present(evidence), tempered(log_odds, self.tempering[which, None]), -1.0)
-        order = np.argsort(-values, axis=1, kind="stable")[:, :n]
-        tags, best = (np.take_along_axis(array, order, axis=1).tolist() for array in (evidence.tags, values))
-        names = self.tag_names
+        short = read_only(np.diff(queries.starts) < FEW_WORDS, np.int64)
+        shape = len(short), min(n, evidence.tags.shape[1])
+        tags, probabilities = np.zeros(shape, np.int32), np.zeros(shape)
+        mixes = Mixes(*(read_only(array, np.float64) for array in (self.mix, self.offsets, self.tempering)))
+        rank(queries, evidence, self.regressions.for_kernels(), self.memory.kinds, mixes, short, tags, probabilities)
+        name_of = self.tag_names.__getitem__
+        ranked = zip(evidence.found.tolist(), tags.tolist(), probabilities.tolist(), strict=True)
         return [
-            [(names[tag], value) for tag, value in zip(tags[i][:found], best[i][:found], strict=True)]
-            if found
-            else self._by_share(allowed, n)
-            for i, found in enumerate(evidence.found.tolist())
+            list(zip(map(name_of, best[:found]), values[:found], strict=True)) if found else self._by_share(allowed, n)
+            for found, best, values in ranked
         ]
 
+    @cached_property
+    def _commonest_first(self) -> Any:
+        return np.argsort(-self.shares, kind="stable")
+
     def _by_share(self, allowed: Any, n: int) -> Ranked:
-        tags = np.flatnonzero(allowed)
-        commonest = tags[np.argsort(-self.shares[tags], kind="stable")[:n]]
+        commonest = self._commonest_first[allowed[self._commonest_first]][:n]
         return [(self.tag_names[tag], float(self.shares[tag])) for tag in commonest]
 
 
@@ -201,6 +201,13 @@ def queries_of(vectors: Any, rows: Any = None, whole: Any = None) -> Queries:
         read_only(np.full(n_queries, NEW) if rows is None else rows, np.int64),
         read_only(np.arange(n_queries) if whole is None else whole, np.int64),
     )
+
+
+def weighted_queries(counts: Any, first: int, last: int, scores: Floats) -> Queries:
+    """Rows ``first:last`` of word counts as new documents."""
+    starts, words, weights = weighted_entries(counts, first, last, scores)
+    rows = read_only(np.full(last - first, NEW), np.int64), read_only(np.arange(last - first), np.int64)
+    return Queries(starts, words, read_only(weights), *rows)
 
 
 def gather(memory: Memory, queries: Queries, most: int, allowed: Any, fewest: int, n_jobs: int | None) -> Evidence:
@@ -221,10 +228,6 @@ def gather(memory: Memory, queries: Queries, most: int, allowed: Any, fewest: in
     return evidence
 
 
-def _all_features(evidence: Evidence, regressions: Regressions, queries: Queries) -> Floats:
-    return np.concatenate([features(evidence), regressions.features(queries, evidence.tags)], axis=-1)
-
-
 def _learn(
     memory: Memory, regressions: Regressions, vectors: Any, short: Any, rows: Any, n_kinds: int, n_jobs: int | None
 ) -> tuple[Float64s, Float64s, Float64s]:
@@ -236,7 +239,9 @@ def _learn(
         asked = sp.csr_array(sp.vstack([vectors[first:last], short[first:last]]))
         queries = queries_of(asked, part, np.tile(np.arange(last - first), 2))
         evidence = gather(memory, queries, CANDIDATES, everything, CANDIDATES, n_jobs)
-        inputs, right = _all_features(evidence, regressions, queries), _is_right(memory, part, evidence)
+        inputs = np.zeros((*evidence.tags.shape, N_INPUTS), np.float32)
+        write_inputs(queries, evidence, regressions.for_kernels(), inputs)
+        right = _is_right(memory, part, evidence)
         documents = np.broadcast_to(np.tile(np.arange(first, last), 2)[:, None], right.shape)
         kinds = memory.kinds[evidence.tags]
         for is_short, queried in enumerate((slice(0, last - first), slice(last - first, None))):

@@ -15,8 +15,7 @@ import scipy.sparse as sp
 
 from tagtopic.engines.workers import Workers, cut_rows
 from tagtopic.inference.arrays import Floats, Int32s, read_only
-from tagtopic.inference.tag_features import write_regressions
-from tagtopic.inference.tag_memory import Queries
+from tagtopic.inference.tag_features import TagRegressions
 from tagtopic.inference.tag_regressions import learn_from_each
 
 LEAST_DOCUMENTS = 50
@@ -35,9 +34,6 @@ MOST_WORDS = 1000
 """Words that a tag keeps: those with the largest weights."""
 
 BLOCK_WEIGHTS, MOST_TAGS_AT_ONCE = 1 << 22, 64
-N_FEATURES = 2
-SURE = 8.0
-"""Log odds beyond which nothing more is said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +72,15 @@ class Regressions:
         weights, intercepts = zip(*parts, strict=True)
         return cls(sp.csr_array(sp.hstack(weights)), np.concatenate(intercepts), numbers)
 
-    def features(self, queries: Queries, tags: Int32s) -> Floats:
-        """(queries, most, 2): for the tags asked about, the log odds, and whether there is a regression."""
-        found = np.zeros((*tags.shape, N_FEATURES), np.float32)
-        if len(self.intercepts):
-            starts, numbers = read_only(self.weights.indptr, np.int64), read_only(self.weights.indices, np.int32)
-            weights, intercepts = read_only(self.weights.data, np.float32), read_only(self.intercepts, np.float32)
-            write_regressions(queries, starts, numbers, weights, intercepts, self.numbers, tags, SURE, found)
-        return found
+    def for_kernels(self) -> TagRegressions:
+        """The same as the kernels take it."""
+        return TagRegressions(
+            read_only(self.weights.indptr, np.int64),
+            read_only(self.weights.indices, np.int32),
+            read_only(self.weights.data, np.float32),
+            read_only(self.intercepts, np.float32),
+            read_only(self.numbers, np.int32),
+        )
 
     def to_arrays(self) -> dict[str, Any]:
         """All that a file must keep."""
