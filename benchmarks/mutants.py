@@ -51,7 +51,8 @@ OWN = {
     "tag_evidence": ("test_tag_evidence",),
     "tag_features": ("test_tag_features",),
     "tag_likelihood": ("test_tag_evidence",),
-    "tag_memory": ("test_tag_evidence",),
+    "tag_likeness": ("test_tag_likeness",),
+    "tag_memory": ("test_tag_evidence", "test_tag_likeness"),
     "weight_draws": ("test_weight_draws",),
     "weight_prior": ("test_priors", "../engines/test_weight_evidence"),
 }

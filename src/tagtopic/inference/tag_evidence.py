@@ -158,6 +158,8 @@ def enlist_alike(memory: Memory, reach: Reach, desk: Desk) -> int:
     limit = threshold(likeness[alike], reach.near)
     all_near, n_rows = 0.0, 0
     for a in range(alike.shape[0]):
+        if a + AHEAD < alike.shape[0]:
+            prefetch_entry(tags, starts[alike[a + AHEAD]])
         s = likeness[alike[a]]
         square = s * s
         near = square if s >= limit else square * 0

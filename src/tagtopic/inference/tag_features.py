@@ -95,11 +95,10 @@ def write_regressions(queries: Queries, query: int, regressions: TagRegressions,
     """Two columns more for each tag: what its own regression says, up to SURE, and whether there is one."""
     starts, numbers, weights, of_tag = regressions.starts, regressions.numbers, regressions.weights, regressions.of_tag
     log_odds = regressions.intercepts.copy()
-    if log_odds.shape[0] > 0:
-        for p in range(queries.starts[query], queries.starts[query + 1]):
-            word, weight = queries.words[p], queries.weights[p]
-            for entry in range(starts[word], starts[word + 1]):
-                log_odds[numbers[entry]] += weight * weights[entry]
+    for p in range(queries.starts[query], queries.starts[query + 1]):
+        word, weight = queries.words[p], queries.weights[p]
+        for entry in range(starts[word], starts[word + 1]):
+            log_odds[numbers[entry]] += weight * weights[entry]
     for row in range(tags.shape[0]):
         number = of_tag[tags[row]]
         out[row, N_FEATURES] = min(max(log_odds[number], -SURE), SURE) if number >= 0 else 0.0

@@ -77,7 +77,7 @@ def weigh(starts: Int64s, words: Int32s, counts: Int32s, scores: Floats, weights
             squares += np.float64(weight) * np.float64(weight)
         length = max(math.sqrt(squares), 1e-12)
         for p in range(starts[i], starts[i + 1]):
-            weights[p] = weights[p] / length
+            weights[p] = np.float64(weights[p]) / length
 
 
 @compiled
