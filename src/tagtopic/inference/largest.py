@@ -64,7 +64,7 @@ def nth_largest(values: Int32s, n: int) -> int:
 def nth_largest_at_least(values: Int32s, n: int) -> int:
     """A number that n of the values reach, or 0 if there are not as many: of the largest of each part, the n-th.
 
-    A part is every so manieth of the values.
+    Part i is the values i, i + n_parts, i + 2 n_parts and so on.
     """
     n_parts = min(PARTS * n, values.shape[0])
     largest = values[:n_parts].copy()

@@ -57,11 +57,8 @@ FEW_WORDS = 12
 """Fewer different words than this has a short text. A mix learnt on whole documents alone finds a quarter less of the
 tags for two words (TMDB's keywords, held-out training documents: recall@10 0.094 instead of 0.123)."""
 
-CHUNK, LEAST_CHUNK = 256, 16
-"""Documents that a thread is asked about at a time, at most and at least."""
-
-TURNS = 8
-"""How often each thread is asked, at least, so that all end at about the same time."""
+CHUNK = 128
+"""Documents that a thread is asked about at a time."""
 
 LEARNING_BATCH = 64
 """Documents that the mix sees at a time: a fit should not take more memory for it than for its EM."""
@@ -125,8 +122,7 @@ class TagPredictor:
             return self._answer(weighted_queries(counts, *part, self.scores), n, allowed)
 
         with Workers(n_jobs) as workers:
-            size = min(CHUNK, max(LEAST_CHUNK, counts.shape[0] // (TURNS * workers.n_threads)))
-            parts = workers.map(answer, cut_rows(counts.shape[0], size))
+            parts = workers.map(answer, cut_rows(counts.shape[0], CHUNK))
         return [ranked for part in parts for ranked in part]
 
     def allowed(self, kinds: Iterable[str] | None) -> Any:
