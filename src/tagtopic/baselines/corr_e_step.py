@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tagtopic.compiled import compiled, compiled_reordering
 from tagtopic.inference.arrays import Documents, Float64s, Floats
-from tagtopic.inference.compiled import compiled, compiled_reordering
 from tagtopic.inference.special import digamma
 
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tagtopic.compiled import compiled, compiled_reordering
 from tagtopic.inference.arrays import Documents, Float64s, Floats
-from tagtopic.inference.compiled import compiled, compiled_reordering
 
 CONJUGATE_STEPS = 10
 CONJUGATE_TOLERANCE = 0.05

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tagtopic.compiled import compiled
 from tagtopic.inference.arrays import Float64s, Int32s
-from tagtopic.inference.compiled import compiled
 
 LARGEST = 20.0
 """Of the logarithm of a prior: beyond it nothing changes any more."""

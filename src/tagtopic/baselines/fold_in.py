@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from tagtopic.compiled import compiled
 from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.inference.arrays import Float64s, Floats, Int32s, Int64s, read_only
-from tagtopic.inference.compiled import compiled
 
 SWEEPS = 200
 TOLERANCE = 1e-5

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.compiled import compiled, compiled_reordering
 from tagtopic.inference.arrays import Float64s, Int32s, Int64s
-from tagtopic.inference.compiled import compiled, compiled_reordering
 
 State = NDArray[np.uint64]
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from tagtopic.baselines.fold_in import CHUNK_ENTRIES, Words, words_of
+from tagtopic.compiled import compiled
 from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.inference.arrays import Float64s, Floats
-from tagtopic.inference.compiled import compiled
 
 BURN_IN = 50
 SAMPLES = 200

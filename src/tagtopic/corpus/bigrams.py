@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.compiled import compiled
 from tagtopic.corpus.names import finish_hash
 from tagtopic.corpus.rules import TextRules
 from tagtopic.corpus.vocabulary import Frequencies
@@ -54,7 +54,7 @@ class PairCounts:
         return self._keys[used][order], self._counts[used][order]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _count_pairs(
     offsets: Any, ids: Any, allowed: Any, keys: Any, counts: Any, n: int, document: int, position: int
 ) -> Any:
@@ -78,7 +78,7 @@ def _count_pairs(
     return n, offsets.size - 1, 0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _refill(keys: Any, counts: Any, old_keys: Any, old_counts: Any) -> None:
     mask = np.uint64(keys.size - 1)
     for i in range(old_keys.size):

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.compiled import compiled
 from tagtopic.corpus.names import finish_hash
 
 Pairs = tuple[NDArray[np.uint64], NDArray[np.int32]]
@@ -40,7 +40,7 @@ def count_rows(
     return new_offsets, columns, counts
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def find_pair(keys: Any, values: Any, first: Any, second: Any) -> Any:
     """The column of a pair of words, or -1."""
     key = (np.uint64(first) << np.uint64(32)) | np.uint64(second)
@@ -51,7 +51,7 @@ def find_pair(keys: Any, values: Any, first: Any, second: Any) -> Any:
     return values[slot]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _fill_pairs(keys: Any, values: Any, new_keys: Any, columns: Any) -> None:
     mask = np.uint64(keys.size - 1)
     for i in range(new_keys.size):
@@ -62,7 +62,7 @@ def _fill_pairs(keys: Any, values: Any, new_keys: Any, columns: Any) -> None:
         values[slot] = columns[i]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _count_rows(offsets: Any, ids: Any, column: Any, keys: Any, values: Any) -> Any:
     n = offsets.size - 1
     new_offsets = np.zeros(n + 1, dtype=np.int64)
@@ -100,7 +100,7 @@ def _count_rows(offsets: Any, ids: Any, column: Any, keys: Any, values: Any) -> 
     return new_offsets, columns[:used].copy(), counts[:used].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _largest(values: Any) -> int:
     largest = -1
     for value in values:

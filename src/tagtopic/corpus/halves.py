@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from tagtopic.compiled import compiled
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.matrices import csr
 from tagtopic.corpus.names import Names
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _scored_tokens(
     starts: Any, words: Any, counts: Any, document_keys: Any, word_keys: Any, whole: bool, out: Any
 ) -> None:

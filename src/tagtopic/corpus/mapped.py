@@ -7,10 +7,10 @@ import mmap
 from collections.abc import Iterator
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.compiled import compiled
 from tagtopic.corpus.growing import row_blocks
 
 BLOCK_ENTRIES = 1 << 21
@@ -70,13 +70,13 @@ def column_sizes(matrix: Any) -> NDArray[np.int64]:
     return sizes
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_to_columns(columns: Any, values: Any, sums: Any) -> None:
     for i in range(columns.size):
         sums[columns[i]] += values[i]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _count_columns(columns: Any, sizes: Any) -> None:
     for i in range(columns.size):
         sizes[columns[i]] += 1

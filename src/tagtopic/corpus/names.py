@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, overload
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.compiled import compiled
 from tagtopic.corpus import ragged
 
 FNV_START = np.uint64(0xCBF29CE484222325)
@@ -135,7 +135,7 @@ def _encode(string: str, position: int) -> bytes:
         ) from None
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def finish_hash(h: Any) -> Any:
     """The finishing steps of splitmix64: every bit of the result depends on every bit of h."""
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -143,7 +143,7 @@ def finish_hash(h: Any) -> Any:
     return h ^ (h >> np.uint64(31))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _hash_strings(offsets: Any, data: Any, result: Any) -> None:
     for i in range(result.size):
         h = FNV_START

@@ -5,9 +5,10 @@ The same shape serves the columns and counts of a CSR matrix and the bytes of pa
 
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from tagtopic.compiled import compiled
 
 T = TypeVar("T", bound=np.generic)
 Offsets = NDArray[np.int64]
@@ -34,7 +35,7 @@ def take(offsets: Offsets, values: NDArray[T], rows: NDArray[np.int64]) -> tuple
     return new_offsets, new_values
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _copy_rows(offsets: Any, values: Any, rows: Any, new_offsets: Any, new_values: Any) -> None:
     for i in range(rows.size):
         start = offsets[rows[i]]

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.compiled import compiled
 from tagtopic.corpus import characters, ragged
 from tagtopic.corpus.names import FNV_PRIME, FNV_START, Names, finish_hash
 from tagtopic.corpus.rules import TextRules
@@ -81,7 +82,7 @@ def _tokenize_with(tokenizer: Callable[[str], Iterable[str]], texts: Sequence[st
     return Tokens(offsets, np.array(ids, dtype=np.int32), names, names.hashes())
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _tokenize(
     data: Any,
     text_offsets: Any,
@@ -198,7 +199,7 @@ def _tokenize(
     )
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@numba.njit(inline="always")
 def _append(letters: Any, position: int, code: int) -> int:
     """Write a code point as UTF-8; give back the position after it."""
     if code < 0x80:

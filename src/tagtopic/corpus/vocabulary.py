@@ -3,10 +3,10 @@
 from functools import lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.compiled import compiled
 from tagtopic.corpus import stop_words
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rules import TextRules
@@ -57,7 +57,7 @@ class Frequencies:
         self.n_occurrences += int(np.count_nonzero(ids >= 0))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _count(offsets: Any, ids: Any, first: int, last_seen: Any, documents: Any, occurrences: Any) -> None:
     for d in range(offsets.size - 1):
         for i in range(offsets[d], offsets[d + 1]):

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.compiled import compiled
 from tagtopic.corpus.names import Names
 
 MAX_WORDS = 2**31 - 2
@@ -70,7 +70,7 @@ def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
     return larger
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def slot_of(slots: Any, hashes: Any, offsets: Any, data: Any, h: Any, text: Any, start: int, stop: int) -> Any:
     """The slot of the word text[start:stop] (which is not passed as a slice: that costs more than the search)."""
     mask = slots.size - 1
@@ -88,7 +88,7 @@ def slot_of(slots: Any, hashes: Any, offsets: Any, data: Any, h: Any, text: Any,
     return slot
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def slots_for(hashes: Any, n: int, size: int) -> Any:
     """A slot table of this size (a power of 2) for the first n words."""
     slots = np.full(size, -1, dtype=np.int32)
@@ -100,7 +100,7 @@ def slots_for(hashes: Any, n: int, size: int) -> Any:
     return slots
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add(
     slots: Any,
     hashes: Any,
@@ -125,7 +125,7 @@ def _add(
     return n
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _find_all(
     slots: Any, hashes: Any, offsets: Any, data: Any, new_offsets: Any, new_data: Any, new_hashes: Any, numbers: Any
 ) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from tagtopic.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
@@ -42,7 +43,7 @@ def zipf(size: int, exponent: float) -> Floats:
     return np.asarray(frequency / frequency.sum())
 
 
-@njit(cache=True)
+@compiled
 def alias_tables(probabilities: Floats) -> tuple[Floats, Integers]:
     """Walker's alias tables (by Vose) of every row: a draw then costs two look-ups at any vocabulary size."""
     n_rows, size = probabilities.shape
@@ -73,7 +74,7 @@ def alias_tables(probabilities: Floats) -> tuple[Floats, Integers]:
     return keep, alias
 
 
-@njit(cache=True)
+@compiled
 def draw_tokens(
     rng: np.random.Generator, document_topics: Floats, lengths: npt.NDArray[np.int64], keep: Floats, alias: Integers
 ) -> Integers:
@@ -92,7 +93,7 @@ def draw_tokens(
     return words
 
 
-@njit(cache=True)
+@compiled
 def draw_distinct(rng: np.random.Generator, sizes: npt.NDArray[np.int64], popularity: Floats) -> Integers:
     """Draw for each row as many different items as its size says, by popularity.
 

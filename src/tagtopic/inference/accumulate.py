@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tagtopic.compiled import compiled, compiled_reordering
 from tagtopic.inference.arrays import Floats, Int32s, Int64s
-from tagtopic.inference.compiled import compiled, compiled_reordering
 from tagtopic.inference.prefetch import AHEAD, prefetch_row
 
 RUN = 64

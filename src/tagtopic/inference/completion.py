@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tagtopic.compiled import compiled_reordering
 from tagtopic.inference.arrays import Float64s, Floats, Int32s, Int64s
-from tagtopic.inference.compiled import compiled_reordering
 
 
 @compiled_reordering

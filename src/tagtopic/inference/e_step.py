@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tagtopic.compiled import compiled, compiled_reordering
 from tagtopic.inference.arrays import (
     COLLAPSED,
     MAP,
@@ -29,7 +30,6 @@ from tagtopic.inference.arrays import (
     Model,
     State,
 )
-from tagtopic.inference.compiled import compiled, compiled_reordering
 from tagtopic.inference.leave_out import pass_leaving_out
 from tagtopic.inference.paper_weights import ascend_weights
 from tagtopic.inference.prefetch import AHEAD, prefetch_row

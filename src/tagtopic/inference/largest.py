@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tagtopic.compiled import compiled
 from tagtopic.inference.arrays import Floats, Int32s
-from tagtopic.inference.compiled import compiled
 
 STRIDE = 64
 """Numbers looked at together: few are among the largest, and these are compared in a few instructions."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
+from tagtopic.compiled import compiled
 from tagtopic.inference.arrays import Float64s, Floats
-from tagtopic.inference.compiled import compiled
 from tagtopic.inference.special import digamma as digamma_kernel
 
 SMALLEST = 1e-6

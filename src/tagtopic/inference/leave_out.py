@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tagtopic.compiled import compiled_reordering
 from tagtopic.inference.accumulate import RUN, ColumnIndex
 from tagtopic.inference.arrays import Floats
-from tagtopic.inference.compiled import compiled_reordering
 from tagtopic.inference.prefetch import AHEAD, prefetch_row
 from tagtopic.inference.products import products_with_four
 

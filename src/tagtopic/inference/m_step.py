@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from tagtopic.compiled import compiled, compiled_reordering
 from tagtopic.inference.arrays import Float64s, Floats
-from tagtopic.inference.compiled import compiled, compiled_reordering
 
 FLOOR = 1e-10
 """The least probability where there is no prior."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tagtopic.compiled import compiled_reordering
 from tagtopic.inference.arrays import Floats
-from tagtopic.inference.compiled import compiled_reordering
 
 
 @compiled_reordering

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tagtopic.compiled import compiled, compiled_reordering
 from tagtopic.inference.arrays import Float64s, Floats, Int32s
-from tagtopic.inference.compiled import compiled, compiled_reordering
 
 
 @compiled_reordering

@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.compiled import compiled
 from tagtopic.inference.arrays import Floats, Int32s, Int64s
-from tagtopic.inference.compiled import compiled
 from tagtopic.inference.largest import largest_above_zero, threshold
 from tagtopic.inference.prefetch import AHEAD, prefetch_entry
 from tagtopic.inference.tag_likeness import compare

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tagtopic.compiled import compiled
 from tagtopic.inference.arrays import Float64s, Floats, Int32s, Int64s
-from tagtopic.inference.compiled import compiled
 from tagtopic.inference.tag_evidence import (
     ALL_MEAN,
     ALL_NEAR,

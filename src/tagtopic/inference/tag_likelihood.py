@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from tagtopic.compiled import compiled_reordering
 from tagtopic.inference.arrays import Floats, Int32s, Int64s
-from tagtopic.inference.compiled import compiled_reordering
 
 
 @compiled_reordering

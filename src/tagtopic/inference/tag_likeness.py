@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tagtopic.compiled import compiled, compiled_reordering
 from tagtopic.inference.arrays import Floats, UInt16s
-from tagtopic.inference.compiled import compiled, compiled_reordering
 from tagtopic.inference.tag_memory import Memory, Queries
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tagtopic.compiled import compiled
 from tagtopic.inference.arrays import Floats, Int32s, Int64s, UInt16s
-from tagtopic.inference.compiled import compiled
 
 NEW = -1
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tagtopic.compiled import compiled
 from tagtopic.inference.arrays import Documents, Float64s, Floats, Model
-from tagtopic.inference.compiled import compiled
 
 
 @compiled

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.special import digamma as digamma_of
 from scipy.special import gammaln
 
+from tagtopic.compiled import compiled
 from tagtopic.inference.arrays import Float64s, Floats, Int32s, Int64s
-from tagtopic.inference.compiled import compiled
 from tagtopic.inference.special import digamma, inverse_digamma_of
 
 SMALLEST, LARGEST = 1e-6, 1e6

@@ -1,0 +1,68 @@
+"""What was compiled before is taken again only while nothing that went into it has changed."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tagtopic import compiled
+
+PROGRAM = """
+import numpy as np
+from tagtopic.inference.latent_prior import sum_log_latent
+print(sum_log_latent(np.ones((1, 2)), 0, 1)[0])
+print(*sum_log_latent.stats.cache_hits.values())
+"""
+
+
+def test_a_kernel_is_compiled_anew_when_a_file_that_it_needs_has_changed(tmp_path: Path) -> None:
+    shutil.copytree(compiled.PACKAGE, tmp_path / "tagtopic", ignore=shutil.ignore_patterns("__pycache__", "languages"))
+
+    def run() -> tuple[int, bool]:
+        done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, check=True, capture_output=True, text=True)
+        value, *hits = done.stdout.split()
+        return round(float(value)), bool(hits)
+
+    assert run() == (-1, False)
+    assert run() == (-1, True)
+    callee = tmp_path / "tagtopic/inference/special.py"
+    source = callee.read_text()
+    head = "def digamma(x: float) -> float:"
+    assert head in source
+    callee.write_text(source.replace(head, f"{head}\n    return 7.0 * x", 1))
+    assert run() == (7 - 14, False)
+
+
+@pytest.mark.parametrize(
+    ("file", "needed"),
+    [
+        ("inference/latent_prior.py", "inference/special.py"),  # a function
+        ("inference/leave_out.py", "inference/arrays.py"),  # an import over several lines, in a file that it imports
+        ("inference/accumulate.py", "inference/prefetch.py"),  # a constant
+        ("corpus/names.py", "corpus/ragged.py"),  # a module of a package
+    ],
+)
+def test_files_that_are_needed(file: str, needed: str) -> None:
+    assert compiled.PACKAGE / needed in compiled.needed_by(compiled.PACKAGE / file)
+
+
+def test_other_files_are_not() -> None:
+    needed = compiled.needed_by(compiled.PACKAGE / "inference/e_step.py")
+    assert {path.parent.name for path in needed} == {"inference", "tagtopic"}
+    assert compiled.PACKAGE / "inference/tag_features.py" not in needed
+
+
+def test_where_nothing_can_be_written_kernels_still_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(_: Callable[..., object]) -> None:
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setattr(compiled, "_KernelCache", nowhere)
+
+    @compiled.compiled
+    def double(number: float) -> float:
+        return 2 * number
+
+    assert double(4.0) == 8.0
