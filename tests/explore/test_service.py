@@ -2,15 +2,18 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
 from tests.explore.conftest import letters
 
+from tagtopic import LDA, Corpus
 from tagtopic.explore import Explorer, views
 from tagtopic.explore.service import Limits, create_app
 from tagtopic.explore.service.batching import Batcher
@@ -185,12 +188,57 @@ def test_the_audit_is_made_in_the_background(explorer: Explorer) -> None:
         assert "least at home" in client.get("/audit").text
 
 
+def test_pages_have_titles_of_their_own(client: TestClient, explorer: Explorer) -> None:
+    titles = [re.findall("<title>(.*)</title>", client.get(path).text)[0] for path in PAGES]
+    assert len(set(titles)) == len(PAGES)
+    assert titles[0] == "letters · tagtopic"
+    assert titles[3] == f"{explorer.model.tag_names_[0]} · letters · tagtopic"
+
+
+def test_a_page_past_the_last_is_the_last(client: TestClient) -> None:
+    assert client.get("/tags?page=999").text == client.get("/tags").text
+    assert "letter 59" in client.get("/documents?page=999").text
+    assert "No tag is of the kind “<bdi>nosuch</bdi>”" in client.get("/tags?kind=nosuch").text
+
+
+def test_documents_with_one_id_are_told_apart(explorer: Explorer) -> None:
+    texts, tags = letters()
+    twice = Corpus.from_texts(texts, tags, ids=["same"] * len(texts), words=explorer.model.words_)
+    shown = Explorer(explorer.model, twice)
+    for row in views.audit(shown).entries:
+        assert row.entry.tag in twice[row.entry.document_number].tags
+    used = {use.document.number for use in views.tag(shown, shown.tag_numbers["author:Mary"]).suspicious or ()}
+    assert 0 in used
+    with TestClient(create_app(shown), raise_server_exceptions=False) as client:
+        assert client.get("/api/v1/documents/same").json()["number"] == 0
+        assert client.get("/api/v1/documents/same?number=7").json()["number"] == 7
+        assert client.get("/api/v1/documents/same?number=60").status_code == 404
+
+
+def test_what_has_no_name_can_still_be_reached(explorer: Explorer) -> None:
+    texts, tags = letters(6)
+    nameless = Corpus.from_texts(texts, tags, ids=["", "  ", *"abcd"], words=explorer.model.words_)
+    with TestClient(create_app(Explorer(explorer.model, nameless))) as client:
+        assert "<bdi>document 1</bdi></a>" in client.get("/documents").text
+        assert "<bdi>document 0</bdi></h1>" in client.get("/documents/0").text
+
+
+def test_a_model_of_counts_says_that_it_reads_no_texts() -> None:
+    model = LDA(2, random_state=0, max_iter=2, progress=False).fit([[2, 0, 1], [0, 3, 1]])
+    with TestClient(create_app(Explorer(model, Corpus.from_counts([[1, 0, 0]])))) as client:
+        page = client.get("/try").text
+        assert "cannot read texts" in page
+        assert "<textarea" not in page
+        assert 'href="/audit"' not in page
+        assert "no tags to audit" in client.get("/audit").text
+
+
 def test_csv_cells_are_not_formulas(hostile: Explorer) -> None:
     with TestClient(create_app(hostile)) as client:
         answer = client.get("/audit/tags.csv")
     assert answer.headers["content-type"].startswith("text/csv")
     lines = answer.text.splitlines()
-    assert lines[0] == "tag,documents,belongs,p_value,weight,expected_weight"
+    assert lines[0] == "\ufefftag,documents,belongs,p_value,weight,expected_weight"
     assert any(line.startswith("'=HYPERLINK") for line in lines)
     assert not any(line.startswith("=") for line in lines)
 
@@ -211,6 +259,15 @@ def test_a_token_is_asked_for(explorer: Explorer) -> None:
         assert "HttpOnly" in kept.headers["set-cookie"]
         assert "samesite=strict" in kept.headers["set-cookie"].lower()
         assert client.get("/").status_code == 200
+
+
+@pytest.mark.parametrize("token", ["a b+c&d;é#%25", "ключ"])
+def test_any_token_opens_by_the_address_that_is_told(explorer: Explorer, token: str) -> None:
+    with TestClient(create_app(explorer, token=token)) as client:
+        assert client.get(f"/?token={quote(token, safe='')}").status_code == 200
+        assert client.get("/tags").status_code == 200
+        client.cookies.clear()
+        assert client.get("/tags").status_code == 401
 
 
 def test_a_foreign_name_for_this_machine_is_refused(explorer: Explorer) -> None:

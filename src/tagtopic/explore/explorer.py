@@ -148,8 +148,9 @@ class Explorer:
     def audit(self) -> TagReport:
         """The audit of the documents' tags; an error if there is nothing to audit."""
         if not self.can_audit:
-            why = "documents" if self.corpus is None else "documents with tags, or a model that learnt some"
-            raise NothingToShowError(f"an audit needs {why}: start with --corpus")
+            if self.corpus is None:
+                raise NothingToShowError("an audit needs documents: start with --corpus")
+            raise NothingToShowError("there are no tags to audit: neither these documents nor the model have any")
         return self._audit.get()
 
     @property

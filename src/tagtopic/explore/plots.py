@@ -54,7 +54,7 @@ def plot_tag(model: Any, tag: str, n: int) -> Any:
     """A tag's topics and words."""
     explorer = Explorer(model)
     view = views.tag(explorer, model._tag(tag), n)
-    figure = _two("topics", "words, times as probable as elsewhere", view.tag)
+    figure = _two("topics", "words, times as probable as in all documents", view.tag)
     figure.add_trace(_topic_bars(view.topics), row=1, col=1)
     words = view.distinctive[::-1]
     figure.add_trace(_bars([_plain(w.word, 40) for w in words], [w.lift for w in words]), row=1, col=2)

@@ -56,7 +56,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, number=number, short=short, letter=letter, query=quote)
+    environment.filters.update(
+        percent=percent, number=number, short=short, letter=letter, or_number=or_number, query=quote
+    )
     environment.tests["long"] = lambda text: len(text) > SHORT
     environment.globals["colour"] = lambda topic: f"c{palette.place(topic)}"
     return environment
@@ -108,6 +110,11 @@ def number(value: float) -> str:
 def short(text: str, length: int = SHORT) -> str:
     """The beginning of a long name."""
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def or_number(name: str, number: int) -> str:
+    """A document's name, or its number where nothing of the name can be seen."""
+    return name if name.strip() else f"document {number}"
 
 
 def letter(place: int) -> str:

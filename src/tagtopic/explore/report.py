@@ -24,7 +24,7 @@ import numpy as np
 from tagtopic.engines.workers import Workers
 from tagtopic.explore import views
 from tagtopic.explore.rendering import Renderer, static_file
-from tagtopic.explore.separated import csv_lines
+from tagtopic.explore.separated import csv_pieces
 from tagtopic.explore.views.audit import PARTS, audit_rows
 from tagtopic.explore.views.search import DocumentList, FoundDocument, TagList
 
@@ -106,6 +106,7 @@ def render_report(explorer: Explorer, limits: ReportLimits) -> str:
         name=explorer.name,
         section="overview",
         has_documents=explorer.corpus is not None,
+        can_audit=explorer.can_audit,
         has_other=explorer.other is not None,
         overview=overview,
         pages=_json(pages),
@@ -139,8 +140,6 @@ def _pages(explorer: Explorer, renderer: Renderer, chosen: dict[str, dict[int, N
             yield f"/documents/{document.number}", renderer.fragment("document", view=document)
         if explorer.can_audit:
             yield "/audit", renderer.fragment("audit", view=views.audit(explorer), most_rows=FILE_ROWS)
-        else:
-            yield "/audit", renderer.fragment("problem", code="", sentence="There are no tags to audit")
     yield "/try", renderer.fragment("try_elsewhere")
     if explorer.other is not None:
         yield "/compare", renderer.fragment("compare", view=views.compare(explorer))
@@ -151,7 +150,7 @@ def _files(explorer: Explorer) -> Iterator[tuple[str, str]]:
     if explorer.can_audit:
         for part in PARTS:
             rows = islice(audit_rows(explorer, part), FILE_ROWS)
-            yield f"/audit/{part}.csv", "".join(csv_lines(rows))
+            yield f"/audit/{part}.csv", "".join(csv_pieces(rows))
 
 
 def _tags(explorer: Explorer, most: int) -> dict[int, None]:
@@ -169,7 +168,7 @@ def _documents(explorer: Explorer, most: int) -> dict[int, None]:
         return dict.fromkeys(range(n))
     pointed: dict[int, None] = {}
     if explorer.can_audit:
-        pointed |= dict.fromkeys(row.document_number for row in views.audit(explorer, most // 4).entries)
+        pointed |= dict.fromkeys(row.entry.document_number for row in views.audit(explorer, most // 4).entries)
     per_topic = max(1, (most - len(pointed)) // (2 * len(explorer.model.components_)))
     for topic in range(len(explorer.model.components_)):
         found = views.topic(explorer, topic, min(20, per_topic)).documents or ()

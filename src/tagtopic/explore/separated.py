@@ -5,23 +5,32 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet would run as a formula."""
 
 
-def csv_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """A line a row, names first; what a spreadsheet would run is kept from running by an apostrophe."""
-    first = True
-    for row in rows:
-        line = io.StringIO()
-        writer = csv.DictWriter(line, list(row), lineterminator="\n")
-        if first:
+PIECE = 1000
+"""Rows that are made at a time."""
+
+
+def csv_pieces(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The rows' names, then a line a row, many lines at a time.
+
+    What a spreadsheet would run is kept from running by an apostrophe, and a mark says that it is all UTF-8.
+    """
+    remaining, mark = iter(rows), "\ufeff"
+    while piece := list(islice(remaining, PIECE)):
+        lines = io.StringIO()
+        writer = csv.DictWriter(lines, list(piece[0]), lineterminator="\n")
+        if mark:
+            lines.write(mark)
             writer.writeheader()
-            first = False
-        writer.writerow({name: _harmless(value) for name, value in row.items()})
-        yield line.getvalue()
+            mark = ""
+        writer.writerows({name: _harmless(value) for name, value in row.items()} for row in piece)
+        yield lines.getvalue()
 
 
 def _harmless(value: Any) -> Any:

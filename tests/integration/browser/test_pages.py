@@ -87,6 +87,50 @@ def test_suggestions_go_away(page: Any, address: str) -> None:
     assert page.get_by_role("link", name="author:Ada").count() == 1
 
 
+def test_suggestions_do_not_come_late(page: Any, address: str) -> None:
+    page.goto(address)
+    page.keyboard.press("Escape")
+    page.locator("#search").press_sequentially("ada")
+    page.keyboard.press("Tab")
+    page.wait_for_timeout(400)
+    assert page.locator("#suggestions-0").is_hidden()
+    page.locator("#search").press_sequentially("zz")
+    page.locator(".suggestions .nothing").wait_for()
+
+
+@pytest.mark.parametrize("width", [980, 1100, 1280])
+def test_tag_weights_stay_in_their_card(page: Any, address: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{address}/documents/3")
+    overflow = "[...document.querySelectorAll('.stack .card')].map((card) => card.scrollWidth - card.clientWidth)"
+    assert max(page.evaluate(overflow)) <= 0
+
+
+def test_what_cannot_be_tried_is_told(page: Any, address: str) -> None:
+    page.goto(f"{address}/try")
+    page.fill("#text", "A monster at night")
+    page.locator(".prose .w").first.wait_for()
+    page.fill("#tags", "\n".join(f"tag{i}" for i in range(300)))
+    page.get_by_text("tags can be tried at a time").wait_for()
+    page.route("**/try", lambda route: route.abort())
+    page.fill("#text", "A monster")
+    page.get_by_text("does not answer").wait_for()
+    page.complaints.clear()  # both were meant
+
+
+def test_coming_back_shows_what_was_typed(page: Any, address: str) -> None:
+    page.goto(f"{address}/try")
+    page.fill("#text", "A monster at night")
+    page.locator(".prose .w").first.wait_for()
+    page.fill("#text", "Engine " * 1000)
+    page.get_by_text("Engine").nth(900).wait_for(state="attached")
+    page.wait_for_url(f"{address}/try")
+    page.goto(f"{address}/tags")
+    page.go_back()
+    page.locator(".prose .w").first.wait_for()
+    assert "Engine" in page.locator(".prose").inner_text()
+
+
 def test_one_walks_from_map_to_topic_to_tag_to_document(page: Any, address: str) -> None:
     page.goto(address)
     page.locator("svg.map a").first.focus()

@@ -86,13 +86,18 @@ def router(explorer: Explorer, threads: Threads, batcher: Batcher[TextAndTags, R
         return await threads.run(views.find_documents, explorer, query, limit=limit, offset=offset)
 
     @api.get("/documents/{id:path}", tags=["documents"])
-    async def one_document(id: Name) -> views.DocumentView:
-        """One document by its id: words by topic and tag, tag weights with intervals, predicted missing tags."""
-        _ = explorer.documents
+    async def one_document(id: Name, number: Annotated[int | None, Query(ge=0)] = None) -> views.DocumentView:
+        """One document by its id: words by topic and tag, tag weights with intervals, predicted missing tags.
+
+        Of documents with the same id it is the first, or the one that has this number.
+        """
+        ids = explorer.documents.ids
         numbers = await threads.run(lambda: explorer.document_numbers)
         if id not in numbers:
             raise NothingToShowError("there is no document of this id: /api/v1/documents?query=… finds documents")
-        return await threads.run(views.document, explorer, numbers[id])
+        if number is not None and (number >= len(ids) or ids[number] != id):
+            raise NothingToShowError(f"document number {number} has another id: /api/v1/documents?query=… has both")
+        return await threads.run(views.document, explorer, numbers[id] if number is None else number)
 
     @api.get("/audit", tags=["audit"])
     async def audit(n: Annotated[int, Query(ge=1, le=1000)] = 100) -> views.AuditView:

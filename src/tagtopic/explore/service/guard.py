@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlencode
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -82,12 +82,12 @@ def _cookie(header: bytes) -> bytes:
         found = SimpleCookie(header.decode("latin-1")).get(COOKIE)
     except CookieError:
         return b""
-    return b"" if found is None else found.value.encode()
+    return b"" if found is None else unquote_to_bytes(found.value)
 
 
 def _keep(path: str, query: list[tuple[str, str]], token: bytes) -> Response:
     # a path that begins with two slashes would lead to another host
     target = "/" + path.lstrip("/") + (f"?{urlencode(query)}" if query else "")
     response = RedirectResponse(target, 303)
-    response.set_cookie(COOKIE, token.decode(), httponly=True, samesite="strict", path="/")
+    response.set_cookie(COOKIE, quote(token, safe=""), httponly=True, samesite="strict", path="/")
     return response

@@ -25,10 +25,15 @@ class TextAndTags:
     tags: Sequence[str]
 
 
-def require_texts(explorer: Explorer) -> None:
-    """Raise unless the model knows how texts become words."""
+def reads_texts(explorer: Explorer) -> bool:
+    """Whether the model knows how texts become words."""
     rules = explorer.model.rules_
-    if rules is None or isinstance(rules.tokenizer, str):
+    return rules is not None and not isinstance(rules.tokenizer, str)
+
+
+def require_texts(explorer: Explorer) -> None:
+    """Raise unless it does."""
+    if not reads_texts(explorer):
         raise ValueError("the model cannot read texts: it was trained on counts, or with a tokenizer of its own")
 
 

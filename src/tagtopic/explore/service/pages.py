@@ -11,9 +11,9 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from tagtopic.explore import views
 from tagtopic.explore.errors import NothingToShowError
-from tagtopic.explore.rendering import STATIC, Renderer, static_file, static_version
-from tagtopic.explore.separated import csv_lines
-from tagtopic.explore.service.inference import require_texts
+from tagtopic.explore.rendering import STATIC, Renderer, or_number, static_file, static_version
+from tagtopic.explore.separated import csv_pieces
+from tagtopic.explore.service.inference import reads_texts, require_texts
 from tagtopic.explore.service.limits import Threads
 from tagtopic.explore.service.schemas import LIMITS
 from tagtopic.explore.views.audit import PARTS, audit_rows
@@ -39,7 +39,7 @@ class Pages:
 
     def problem(self, code: int, sentence: str) -> str:
         """A page that says what is wrong, and where to go from there."""
-        return self._page("problem", "", code=code, sentence=sentence)
+        return self._page("problem", "", code=code, sentence=sentence, title=sentence)
 
     def router(self) -> APIRouter:
         """The routes; none of them is part of the API's description."""
@@ -64,37 +64,48 @@ class Pages:
 
     async def topic(self, number: Number) -> HTMLResponse:
         """One topic."""
-        return await self._show("topic", "overview", lambda: {"view": views.topic(self.explorer, number)})
+
+        def make() -> dict[str, Any]:
+            view = views.topic(self.explorer, number)
+            return {"view": view, "title": f"Topic {number}: {view.name}"}
+
+        return await self._show("topic", "overview", make)
 
     async def tags(self, query: Words = "", kind: Words | None = None, page: PageNumber = 1) -> HTMLResponse:
         """The tags, or those that were searched for."""
 
         def make() -> dict[str, Any]:
-            found = views.find_tags(self.explorer, query, kind=kind or None, limit=PAGE, offset=PAGE * (page - 1))
-            return {"view": found, "kinds": self.kinds, "page": page, "pages": -(-found.total // PAGE)}
+            found = _at(page, lambda **part: views.find_tags(self.explorer, query, kind=kind or None, **part))
+            return {**found, "kinds": self.kinds, "title": "Tags"}
 
         return await self._show("tags", "tags", make)
 
     async def tag(self, number: Number) -> HTMLResponse:
         """One tag."""
-        return await self._show(
-            "tag",
-            "tags",
-            lambda: {"view": views.tag(self.explorer, number), "can_audit": self.explorer.can_audit},
-        )
+
+        def make() -> dict[str, Any]:
+            view = views.tag(self.explorer, number)
+            return {"view": view, "title": view.tag}
+
+        return await self._show("tag", "tags", make)
 
     async def documents(self, query: Words = "", page: PageNumber = 1) -> HTMLResponse:
         """The documents, or those that were searched for."""
 
         def make() -> dict[str, Any]:
-            found = views.find_documents(self.explorer, query, limit=PAGE, offset=PAGE * (page - 1))
-            return {"view": found, "page": page, "pages": -(-found.total // PAGE)}
+            found = _at(page, lambda **part: views.find_documents(self.explorer, query, **part))
+            return {**found, "title": "Documents"}
 
         return await self._show("documents", "documents", make)
 
     async def document(self, number: Number) -> HTMLResponse:
         """One document."""
-        return await self._show("document", "documents", lambda: {"view": views.document(self.explorer, number)})
+
+        def make() -> dict[str, Any]:
+            view = views.document(self.explorer, number)
+            return {"view": view, "title": or_number(view.id, number)}
+
+        return await self._show("document", "documents", make)
 
     async def try_it(
         self,
@@ -121,8 +132,8 @@ class Pages:
         explorer = self.explorer
         if explorer.can_audit and not explorer.audit_ready:
             explorer.warm_audit()
-            return HTMLResponse(self._page("audit_waits", "audit", refresh=3))
-        return await self._show("audit", "audit", lambda: {"view": views.audit(explorer)})
+            return HTMLResponse(self._page("audit_waits", "audit", refresh=3, title="Audit"))
+        return await self._show("audit", "audit", lambda: {"view": views.audit(explorer), "title": "Audit"})
 
     async def audit_csv(self, part: str) -> Response:
         """All of one part of the audit as a table."""
@@ -130,11 +141,13 @@ class Pages:
             raise NothingToShowError(f"there is no such part of the audit: there are {', '.join(PARTS)}")
         await self.threads.run(lambda: self.explorer.audit)
         headers = {"Content-Disposition": f'attachment; filename="audit-{part}.csv"'}
-        return StreamingResponse(csv_lines(audit_rows(self.explorer, part)), media_type="text/csv", headers=headers)
+        return StreamingResponse(csv_pieces(audit_rows(self.explorer, part)), media_type="text/csv", headers=headers)
 
     async def compare(self) -> HTMLResponse:
         """Two models side by side."""
-        return await self._show("compare", "compare", lambda: {"view": views.compare(self.explorer)})
+        return await self._show(
+            "compare", "compare", lambda: {"view": views.compare(self.explorer), "title": "Compare"}
+        )
 
     async def static(self, name: str) -> Response:
         """A style sheet or script; they are in memory, and no other name leads anywhere."""
@@ -151,24 +164,36 @@ class Pages:
         return [] if predictor is None else list(predictor.kind_names)
 
     def _tried(self, text: str, tags: list[str]) -> dict[str, Any]:
+        typed = {"typed": text, "tags": tags, "reads_texts": reads_texts(self.explorer), "title": "Try it"}
         if not text.strip():
-            return {"view": None, "typed": text, "tags": tags}
+            return {"view": None, **typed}
         require_texts(self.explorer)
-        return {"view": views.examine(self.explorer, text, tags), "typed": text, "tags": tags}
+        return {"view": views.examine(self.explorer, text, tags), **typed}
 
     async def _show(self, inside: str, section: str, make: Callable[[], dict[str, Any]]) -> HTMLResponse:
         return HTMLResponse(await self.threads.run(lambda: self._page(inside, section, **make())))
 
-    def _page(self, inside: str, section: str, *, refresh: int | None = None, **context: Any) -> str:
+    def _page(self, inside: str, section: str, *, title: str = "", refresh: int | None = None, **context: Any) -> str:
         explorer = self.explorer
         return self.renderer.render(
             "page.html",
             inside=f"views/{inside}.html",
             section=section,
+            title=title,
             refresh=refresh,
             name=explorer.name,
             has_documents=explorer.corpus is not None,
+            can_audit=explorer.can_audit,
             has_other=explorer.other is not None,
             assets=static_version(),
             **context,
         )
+
+
+def _at(page: int, find: Callable[..., Any]) -> dict[str, Any]:
+    """One page of what is found; the last, if there are not so many."""
+    found = find(limit=PAGE, offset=PAGE * (page - 1))
+    pages = -(-found.total // PAGE)
+    if page > pages > 0:
+        page, found = pages, find(limit=PAGE, offset=PAGE * (pages - 1))
+    return {"view": found, "page": page, "pages": pages}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import uvicorn
 
@@ -20,7 +21,7 @@ def run(explorer: Explorer, host: str, port: int, token: str | None, tell: Calla
         config = uvicorn.Config(create_app(explorer, token=token, host=host), log_level="warning", server_header=False)
         explorer.warm()
         shown = f"[{host}]" if ":" in host else host
-        query = "" if token is None else f"?token={token}"
+        query = "" if token is None else f"?token={quote(token, safe='')}"
         tell(f"{explorer.name} is at http://{shown}:{listener.getsockname()[1]}/{query} (Ctrl-C ends)")
         uvicorn.Server(config).run(sockets=[listener])
 

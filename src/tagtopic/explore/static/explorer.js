@@ -61,6 +61,8 @@
     let found = [], active = -1, turn = 0, timer;
 
     function close() {
+      clearTimeout(timer);
+      turn++; // what is still being looked for comes too late
       list.hidden = true;
       active = -1;
       input.setAttribute("aria-expanded", "false");
@@ -85,6 +87,7 @@
 
     function mark(place) {
       active = place;
+      input.removeAttribute("aria-activedescendant");
       [...list.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === place)));
       if (place >= 0) {
         input.setAttribute("aria-activedescendant", list.children[place].id);
@@ -106,12 +109,21 @@
         option.addEventListener("pointerdown", (event) => { event.preventDefault(); choose(place); });
         return option;
       }));
-      list.hidden = found.length === 0;
-      input.setAttribute("aria-expanded", String(found.length > 0));
+      if (!found.length) {
+        const nothing = document.createElement("li");
+        nothing.className = "nothing";
+        nothing.setAttribute("role", "option");
+        nothing.setAttribute("aria-disabled", "true");
+        nothing.textContent = "no such tag";
+        list.append(nothing);
+      }
+      list.hidden = false;
+      input.setAttribute("aria-expanded", "true");
     }
 
     input.addEventListener("input", () => {
       clearTimeout(timer);
+      mark(-1); // what was marked belonged to what stood there before
       const query = input.value.trim(), mine = ++turn;
       if (!query) { close(); return; }
       timer = setTimeout(async () => {
@@ -126,10 +138,13 @@
       if (event.key === "Escape" && !list.hidden) { event.preventDefault(); close(); return; } // it would empty the field
       if (event.key === "Enter") {
         if (active >= 0) { event.preventDefault(); choose(active); }
-        else if (input.dataset.suggest === "add" || local) event.preventDefault();
+        else if (input.dataset.suggest === "add" || local) {
+          event.preventDefault();
+          if (local && !list.hidden && found.length) choose(0);
+        }
         return;
       }
-      if (list.hidden || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
+      if (list.hidden || !found.length || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
       event.preventDefault();
       const step = event.key === "ArrowDown" ? 1 : -1;
       mark((active + step + found.length) % found.length);
@@ -169,19 +184,31 @@
       try {
         answer = await fetch("/try", { method: "POST", body, headers: { "X-Fragment": "result" } });
       } catch {
+        if (mine === turn) say("The server does not answer: is it still running?");
         return;
       }
-      const html = await answer.text();
+      const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (mine !== turn) return;
-      if (answer.ok) {
-        const parsed = new DOMParser().parseFromString(html, "text/html");
-        result.replaceChildren(...parsed.body.childNodes);
-        prepare(result);
+      if (!answer.ok) {
+        say(parsed.querySelector(".lede")?.textContent ?? `That did not work (${answer.status}).`);
+        return;
       }
+      result.replaceChildren(...parsed.body.childNodes);
+      prepare(result);
       const query = new URLSearchParams({ text: form.elements.text.value });
       for (const tag of form.elements.tags.value.split("\n")) if (tag.trim()) query.append("tag", tag.trim());
-      if (query.toString().length < 4000) history.replaceState(null, "", `/try?${query}`);
+      history.replaceState(null, "", query.toString().length < 4000 ? `/try?${query}` : "/try");
     }
+    function say(sentence) {
+      const note = document.createElement("p");
+      note.className = "note empty";
+      note.textContent = sentence;
+      result.replaceChildren(note);
+    }
+    const fields = [form.elements.text, form.elements.tags];
+    addEventListener("pageshow", () => { // a browser that comes back fills in what was typed, not what was read
+      if (fields.some((field) => field.value !== field.defaultValue)) read();
+    });
     form.addEventListener("input", (event) => {
       if (event.target.id === "add") return;
       clearTimeout(timer);

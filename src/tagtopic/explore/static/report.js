@@ -40,7 +40,7 @@
   async function download(link) {
     const path = link.getAttribute("href").slice(1);
     const text = (await chunk(files[path]))[path];
-    const address = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
+    const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
     const file = Object.assign(document.createElement("a"), { href: address, download: link.download });
     file.click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);

@@ -20,11 +20,10 @@ PARTS = ("entries", "tags", "duplicates")
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """A tag on a document, with their numbers."""
+    """A tag on a document, with the tag's number."""
 
     entry: TagOnDocument
     tag_number: int
-    document_number: int
 
 
 @dataclass(frozen=True)
@@ -67,10 +66,7 @@ def audit(explorer: Explorer, shown: int = SHOWN) -> AuditView:
         n_tags=len(found.tags),
         n_duplicates=len(found.duplicates),
         latent_share=found.latent_share,
-        entries=tuple(
-            AuditEntry(entry, numbers[entry.tag], explorer.document_numbers[entry.document])
-            for entry in found.entries[:shown]
-        ),
+        entries=tuple(AuditEntry(entry, numbers[entry.tag]) for entry in found.entries[:shown]),
         tags=tuple(AuditedTag(tag, numbers[tag.tag]) for tag in found.tags[:shown]),
         duplicates=tuple(_pair(pair, numbers) for pair in found.duplicates[:shown]),
         kinds=found.kinds,
@@ -84,6 +80,7 @@ def audit_rows(explorer: Explorer, part: str) -> Iterator[dict[str, str | int | 
         for entry in found.entries:
             yield {
                 "document": entry.document,
+                "document_number": entry.document_number,
                 "tag": entry.tag,
                 **_judgement(entry),
                 "disagreeing": " ".join(entry.disagreeing),

@@ -30,11 +30,16 @@ class TopicSummary:
 
 @dataclass(frozen=True)
 class Curve:
-    """What the fit maximised, by iteration; after which iterations priors were learnt; held-out perplexity if any."""
+    """What the fit maximised, by iteration; after which iterations priors were learnt; held-out perplexity if any.
+
+    Values are comparable from iteration ``comparable_from`` on: in the first of a "collapsed" fit no word's own share
+    can be left out yet, as there is nothing that it was counted in.
+    """
 
     bound: tuple[float, ...]
     prior_updates: tuple[int, ...]
     held_out: tuple[tuple[int, float], ...]
+    comparable_from: int
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ def curve(model: TagTopicModel) -> Curve:
         bound=tuple(float(value) for value in model.bound_),
         prior_updates=tuple(int(iteration) for iteration in model.prior_updates_),
         held_out=_held_out(model),
+        comparable_from=2 if model.inference == "collapsed" else 1,
     )
 
 

@@ -109,7 +109,7 @@ def _suspicious(explorer: Explorer, name: str, n: int) -> tuple[SuspiciousUse, .
     entries = explorer.audit_by_tag.get(name, ())
     return tuple(
         SuspiciousUse(
-            document=DocumentValue(entry.document, explorer.document_numbers[entry.document], entry.belongs),
+            document=DocumentValue(entry.document, entry.document_number, entry.belongs),
             weight=entry.weight,
             expected_weight=entry.expected_weight,
             disagreeing=entry.disagreeing,

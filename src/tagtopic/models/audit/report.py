@@ -28,7 +28,7 @@ WITH_WORDS = 1000
 
 @dataclass(frozen=True)
 class TagOnDocument:
-    """One tag on one document.
+    """One tag on one document, which is number ``document_number`` of the corpus (ids may repeat).
 
     ``belongs`` is the probability that the tag belongs there, had that been even odds; ``p_value`` the share of random
     tags that would look as good; ``weight`` and ``expected_weight`` what the model gives it and what its prior would
@@ -36,6 +36,7 @@ class TagOnDocument:
     """
 
     document: str
+    document_number: int
     tag: str
     belongs: float
     p_value: float
@@ -140,6 +141,7 @@ def _entries(
     def make(p: int) -> TagOnDocument:
         return TagOnDocument(
             document=corpus.ids[owner[p]],
+            document_number=int(owner[p]),
             tag=corpus.tag_names[corpus.tags.indices[p]],
             belongs=float(fit.probability[p]),
             p_value=float(fit.p_value[p]),
@@ -150,6 +152,7 @@ def _entries(
 
     columns: dict[str, Column] = {
         "document": Coded(owner, corpus.ids),
+        "document_number": owner,
         "tag": Coded(np.asarray(corpus.tags.indices), corpus.tag_names),
         "belongs": fit.probability,
         "p_value": fit.p_value,
