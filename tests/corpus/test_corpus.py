@@ -119,6 +119,23 @@ def test_wrong_counts_name_the_document(kind: Any, wrong: float) -> None:
         Corpus.from_counts(kind(counts))
 
 
+@pytest.mark.parametrize("kind", [np.array, sp.csr_array, sp.coo_array])
+@pytest.mark.parametrize("wrong", [-1, np.nan, np.inf, -np.inf, 1e39])
+def test_wrong_fractional_counts_name_the_document(kind: Any, wrong: float) -> None:
+    counts = np.array([[0, 0.5], [1, 0], [2, wrong]])
+    with pytest.raises(ValueError, match=r"document 2 has the value .* in counts: they must be numbers from 0 to 3\.4"):
+        Corpus.from_counts(kind(counts), fractional=True)
+
+
+def test_fractional_counts_that_are_too_small_are_dropped() -> None:
+    assert Corpus.from_counts([[0.5, 1e-60]], fractional=True).counts.nnz == 1
+
+
+@pytest.mark.parametrize(("counts", "n_tokens"), [([[0.4999, 0.5]], 1), ([[0.0, 0.0]], 0), ([[2.5, 1.2]], 3)])
+def test_only_a_corpus_without_words_has_no_tokens(counts: Any, n_tokens: int) -> None:
+    assert Corpus.from_counts(counts, fractional=True).n_tokens == n_tokens
+
+
 def test_a_sum_past_int32_names_the_document() -> None:
     counts = sp.coo_array(([2**31 - 1, 1], ([1, 1], [0, 0])), shape=(2, 1))
     with pytest.raises(ValueError, match="document 1 has 2147483648"):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tagtopic.corpus import Corpus, mapped
+from tagtopic.corpus import Corpus, mapped, matrices
 from tagtopic.datasets import make_tagged_corpus
 
 CORPUS = make_tagged_corpus(200, 4, 12, 100, random_state=5).corpus
@@ -44,6 +44,21 @@ def test_what_was_written_to_a_map_survives_its_release(tmp_path: Path) -> None:
 
 def test_arrays_in_memory_are_left_alone() -> None:
     mapped.release(np.ones(5), np.empty(0))
+
+
+@pytest.mark.parametrize("wrong", [-1, 2, 2_000_000_000])
+def test_a_column_that_is_not_there_is_refused(wrong: int) -> None:
+    counts = matrices.csr(np.array([0, 2]), np.array([1, wrong], np.int32), np.ones(2, np.int32), 2)
+    for function in (mapped.column_sums, mapped.column_sizes):
+        with pytest.raises(ValueError, match=f"column {wrong} of a matrix with 2 columns"):
+            function(counts)
+
+
+def test_an_array_knows_its_file(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(9))
+    array = np.load(tmp_path / "a.npy", mmap_mode="r").view(np.ndarray)
+    assert mapped.file_of(array) == mapped.file_of(array[2:5][1:]) == tmp_path / "a.npy"
+    assert mapped.file_of(array.copy()) is None
 
 
 @pytest.mark.parametrize("entries", [1, 70, 1 << 21])

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagtopic.corpus import Corpus, storage
+from tagtopic.corpus import Corpus, TagRules, mapped, storage
 
 
 @pytest.fixture
@@ -100,6 +100,51 @@ def test_offsets_that_do_not_fit_are_noticed(corpus: Corpus, tmp_path: Path) -> 
     np.save(file, np.load(file) + 1)
     with pytest.raises(ValueError, match="does not fit"):
         Corpus.open(tmp_path / "c")
+
+
+@pytest.mark.parametrize("name", ["counts.indptr", "tags.indptr", "ids.offsets"])
+@pytest.mark.parametrize("wrong", [2**40, -1, 2**63 - 1, -(2**63)])
+def test_an_offset_that_falls_is_noticed(corpus: Corpus, tmp_path: Path, name: str, wrong: int) -> None:
+    corpus.save(tmp_path / "c")
+    file = tmp_path / "c" / f"{name}.npy"
+    offsets = np.load(file)
+    offsets[1] = wrong
+    np.save(file, offsets)
+    with pytest.raises(ValueError, match=rf"damaged: {name}\.npy does not fit"):
+        Corpus.open(tmp_path / "c")
+
+
+def test_offsets_are_compared_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for block in (1, 2, 3, 10):
+        monkeypatch.setattr(mapped, "BLOCK_ENTRIES", block)
+        assert mapped.never_fall(np.array([0, 1, 1, 4, 7]))
+        assert not any(mapped.never_fall(np.array(offsets)) for offsets in ([0, 2, 1, 4], [0, 1, 4, 3], [1, 0]))
+        assert mapped.never_fall(np.array([0]))
+
+
+@pytest.mark.parametrize("wrong", [2_000_000_000, -1, 3])
+def test_a_word_or_tag_that_is_not_there_is_noticed(corpus: Corpus, tmp_path: Path, wrong: int) -> None:
+    corpus.save(tmp_path / "c")
+    for name in ("counts", "tags"):
+        file = tmp_path / "c" / f"{name}.indices.npy"
+        columns = np.load(file)
+        columns[1] = wrong
+        np.save(file, columns)
+    opened = Corpus.open(tmp_path / "c")
+    with pytest.raises(ValueError, match=rf"c is damaged: counts\.indices\.npy has an entry in column {wrong}"):
+        opened.word_counts()
+    for asked in (opened.tag_sizes, lambda: opened.select_tags(TagRules()), lambda: opened.align(opened.words, ["b"])):
+        with pytest.raises(ValueError, match=rf"c is damaged: tags\.indices\.npy has an entry in column {wrong}"):
+            asked()
+
+
+def test_fractional_counts_are_kept(tmp_path: Path) -> None:
+    corpus = Corpus.from_counts([[0.5, 1], [1, 2]], fractional=True)
+    corpus.save(tmp_path / "c")
+    opened = Corpus.open(tmp_path / "c")
+    assert opened.counts.dtype == np.float32
+    assert opened.counts.toarray().tolist() == [[0.5, 1], [1, 2]]
+    assert opened.fingerprint() == corpus.fingerprint()
 
 
 @pytest.mark.parametrize(

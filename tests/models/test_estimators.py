@@ -84,11 +84,13 @@ def test_twtm_lets_words_alone_decide_for_untagged_documents_after_training() ->
 def test_unknown_tags_are_ignored_with_one_warning_or_an_error() -> None:
     model = fitted(TWDA)
     strange = Corpus.from_counts(CORPUS.counts[:2], [["tag_1", "never"], ["new"]], words=CORPUS.words)
-    with pytest.warns(UserWarning, match="2 tags were never seen in training: 'never', 'new'") as caught:
+    with pytest.warns(
+        UserWarning, match=r"does not know 2 tags \(new, or left out as rare\): 'never', 'new'"
+    ) as caught:
         weights = model.tag_weights(strange)
     assert len(caught) == 1
     assert weights.nnz == 1
-    with pytest.raises(ValueError, match="never seen in training"):
+    with pytest.raises(ValueError, match="does not know"):
         model.set_params(unknown_tags="error").transform(strange)
 
 
@@ -218,3 +220,13 @@ def test_given_priors_stay_as_they_are() -> None:
     np.testing.assert_array_equal(model.topic_word_prior_, beta)
     assert model.latent_weight_prior_ == 3.0
     assert model.prior_updates_ == ()
+
+
+@pytest.mark.parametrize("learning", ["batch", "online"])
+def test_a_model_keeps_the_priors_that_it_was_given(learning: str) -> None:
+    sizes = {"tag_weight_prior": CORPUS.n_tags, "latent_topic_prior": 4, "tag_topic_prior": 4}
+    given = {name: np.full(size, 0.5) for name, size in {**sizes, "topic_word_prior": CORPUS.n_words}.items()}
+    model = TWDA(4, random_state=0, max_iter=2, learning=learning).set_params(**given).fit(CORPUS)
+    for name, prior in given.items():
+        prior[:] = 7.0
+        np.testing.assert_array_equal(getattr(model, f"{name}_"), 0.5, err_msg=name)

@@ -64,7 +64,8 @@ class Baseline(BaseEstimator, ABC):
     def aligned(self, X: Corpus, tags: Any = None) -> Corpus:
         """X in this model's words and tags; words and tags that did not occur in training are left out."""
         check_is_fitted(self)
-        corpus = inputs.with_tags(_checked(X), tags) if self._uses_tags else inputs.without_tags(_checked(X))
+        corpus = _checked(X)
+        corpus = inputs.with_tags(corpus, tags, self.tag_names_) if self._uses_tags else inputs.without_tags(corpus)
         known = inputs.aligned(corpus, self.words_, self.tag_names_, "ignore")
         return _without_unseen_tags(inputs.without_unseen_words(known, self.word_counts_), self.tag_counts_)
 

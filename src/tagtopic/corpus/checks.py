@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from tagtopic.corpus import matrices
+from tagtopic.corpus import frames, matrices
 from tagtopic.corpus.names import Names
 
 
@@ -48,8 +48,9 @@ def tags(given: Any, tag_names: Iterable[str] | None, n_documents: int) -> dict[
     if given is None:
         given = [()] * n_documents
     if matrices.is_matrix(given):
-        matrix = matrices.tags_matrix(given)
-        all_names = column_names(tag_names, "tag_names", "tag", matrix.shape[1])
+        matrix = matrices.tags_matrix(frames.matrix_of(given, "tags"))
+        given_names = frames.column_names(given) if tag_names is None else tag_names
+        all_names = column_names(given_names, "tag_names", "tag", matrix.shape[1])
     else:
         wanted = None if tag_names is None else names(tag_names, "tag_names")
         matrix, all_names = matrices.tags_matrix_from_lists(given, wanted)

@@ -21,8 +21,8 @@ from tagtopic.corpus.rules import TagRules, TextRules
 class Corpus(Making):
     """Documents with words and tags. Make one with `read`, `from_texts`, `from_counts` or `open`; it never changes.
 
-    Attributes: `counts` (documents x words, int32) and `tags` (documents x tags, ones) are
-    `scipy.sparse.csr_array` with read-only arrays, int32 columns (sorted, unique) and row offsets;
+    Attributes: `counts` (documents x words, int32, or float32 if not all are whole) and `tags` (documents x
+    tags, ones) are `scipy.sparse.csr_array` with read-only arrays, int32 columns (sorted, unique) and row offsets;
     `words`, `tag_names` and `tag_kinds` are tuples of strings; `ids` is a sequence of strings.
 
     Documents without words or without tags are kept. Ids are labels, not keys: they may repeat, as
@@ -112,12 +112,15 @@ class Corpus(Making):
 
     @property
     def n_tokens(self) -> int:
-        """How many words there are in all, repeats counted."""
+        """How many words there are in all, repeats counted; of fractional counts their whole part, but 0 only if there
+        are no words.
+        """
         return self._n_tokens
 
     @cached_property
     def _n_tokens(self) -> int:
-        return int(self.lengths().sum())
+        total = self.lengths().sum()
+        return max(int(total), int(total > 0))
 
     def lengths(self) -> NDArray[Any]:
         """How many words each document has, repeats counted.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tagtopic.corpus import checks, matrices
+from tagtopic.corpus import checks, frames, matrices
 from tagtopic.corpus.rules import RuleOptions, TagRules, TextRules, with_options
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ class Making:
         Parameters
         ----------
         counts:
-            Documents x words: any scipy sparse matrix or dense table of whole numbers. Entries given
+            Documents x words: any scipy sparse matrix, array or data frame of whole numbers. Entries given
             twice are added; negative, fractional, NaN and infinite ones are a `ValueError`.
         tags:
-            None, a list of tag names for each document (None for a document without), or a sparse or
-            dense matrix of zeros and ones. A tag given twice to a document counts once.
+            None, a list of tag names for each document (None for a document without), or a sparse matrix,
+            array or data frame of zeros and ones. A tag given twice to a document counts once.
         words, tag_names, ids:
-            Names of the columns and rows. They default to `word_0`…, to the names that occur, sorted
-            (or `tag_0`… for a matrix), and to "0", "1", ….
+            Names of the columns and rows. They default to the names of a data frame's columns, else to `word_0`…,
+            to the names that occur, sorted (or `tag_0`… for a matrix), and to "0", "1", ….
         fractional:
             Take counts that are not whole (weighted words) as they are.
 
@@ -50,8 +50,9 @@ class Making:
         """
         from tagtopic.corpus.corpus import Corpus  # it is above this module, as what is imported below
 
-        matrix = matrices.counts_matrix(counts, fractional=fractional)
-        word_names = checks.column_names(words, "words", "word", matrix.shape[1])
+        matrix = matrices.counts_matrix(frames.matrix_of(counts, "counts"), fractional=fractional)
+        names = frames.column_names(counts) if words is None else words
+        word_names = checks.column_names(names, "words", "word", matrix.shape[1])
         return Corpus(
             counts=matrix,
             words=word_names,

@@ -5,6 +5,7 @@ Every page of a map that was looked at counts as memory of this process until it
 
 import mmap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,37 @@ def release(*arrays: NDArray[Any]) -> None:
             offset = array.__array_interface__["data"][0] - np.frombuffer(base, np.uint8).__array_interface__["data"][0]
             start = offset - offset % mmap.PAGESIZE
             base.madvise(mmap.MADV_DONTNEED, start, min(offset + array.nbytes, len(base)) - start)
+
+
+def file_of(array: NDArray[Any]) -> Path | None:
+    """The file that an array is mapped from; None if it is in memory."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap):
+            return None if base.filename is None else Path(base.filename)
+        base = base.base
+    return None
+
+
+def damaged(path: Path, what: str) -> ValueError:
+    """The error of a saved corpus whose files do not fit together."""
+    return ValueError(f"the corpus at {path} is damaged: {what}. Make it again from its source")
+
+
+def never_fall(offsets: NDArray[Any]) -> bool:
+    """Whether no offset is less than the one before it."""
+    for start in range(0, len(offsets) - 1, BLOCK_ENTRIES):
+        block = offsets[start : start + BLOCK_ENTRIES + 1]
+        if (block[1:] < block[:-1]).any():
+            return False
+        release(block)
+    return True
+
+
+def check_columns(matrix: Any) -> None:
+    """Refuse a matrix in files with a column that it does not have: kernels take columns as they come."""
+    if file_of(matrix.indices) is not None:
+        column_sizes(matrix)
 
 
 def parts(matrix: Any, *, with_data: bool = True) -> Iterator[tuple[int, int, Any, Any]]:
@@ -58,7 +90,8 @@ def column_sums(matrix: Any) -> NDArray[np.float64]:
     """The sum of each column, ``np.bincount(indices, weights=data)`` without its copies."""
     sums = np.zeros(matrix.shape[1])
     for _, _, columns, values in parts(matrix):
-        _add_to_columns(columns, values, sums)
+        if not _add_to_columns(columns, values, sums):
+            raise _wrong_column(columns, len(sums))
     return sums
 
 
@@ -66,17 +99,34 @@ def column_sizes(matrix: Any) -> NDArray[np.int64]:
     """The number of entries in each column."""
     sizes = np.zeros(matrix.shape[1], np.int64)
     for _, _, columns, _ in parts(matrix, with_data=False):
-        _count_columns(columns, sizes)
+        if not _count_columns(columns, sizes):
+            raise _wrong_column(columns, len(sizes))
     return sizes
 
 
+def _wrong_column(columns: NDArray[Any], n_columns: int) -> ValueError:
+    wrong = columns[(columns < 0) | (columns >= n_columns)][0]
+    file = file_of(columns)
+    if file is None:
+        return ValueError(f"an entry is in column {wrong} of a matrix with {n_columns} columns")
+    return damaged(file.parent, f"{file.name} has an entry in column {wrong}, and there are {n_columns}")
+
+
 @compiled
-def _add_to_columns(columns: Any, values: Any, sums: Any) -> None:
+def _add_to_columns(columns: Any, values: Any, sums: Any) -> bool:
+    """``np.add.at(sums, columns, values)``, and whether all columns are there; it ends at the first that is not."""
     for i in range(columns.size):
+        if not 0 <= columns[i] < sums.size:
+            return False
         sums[columns[i]] += values[i]
+    return True
 
 
 @compiled
-def _count_columns(columns: Any, sizes: Any) -> None:
+def _count_columns(columns: Any, sizes: Any) -> bool:
+    """``np.add.at(sizes, columns, 1)``, and whether all columns are there; it ends at the first that is not."""
     for i in range(columns.size):
+        if not 0 <= columns[i] < sizes.size:
+            return False
         sizes[columns[i]] += 1
+    return True

@@ -12,9 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tagtopic.corpus import ragged
+from tagtopic.corpus import frames, ragged
 
 INT32_MAX = 2**31 - 1
+FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 def csr(offsets: NDArray[Any], columns: NDArray[np.int32], data: NDArray[Any], n_columns: int) -> Any:
@@ -87,12 +88,10 @@ def tags_matrix_from_lists(tags: Iterable[Any], names: Sequence[str] | None) -> 
 
 
 def is_matrix(tags: Any) -> bool:
-    """Whether tags are a matrix (sparse, or a numeric table) rather than lists of names."""
-    if sp.issparse(tags):
+    """Whether tags are a matrix (sparse, an array of numbers, a data frame) rather than lists of names."""
+    if sp.issparse(tags) or frames.is_frame(tags):
         return True
     dtype = getattr(tags, "dtype", None)
-    if dtype is None and hasattr(tags, "to_numpy") and getattr(tags, "ndim", 1) == 2:
-        dtype = tags.to_numpy().dtype
     return isinstance(dtype, np.dtype) and dtype.kind in "buifc"
 
 
@@ -147,13 +146,15 @@ def _fractional_parts(values: Any, what: str) -> tuple[Any, ...] | None:
     if matrix.dtype.kind != "f" or np.array_equal(matrix.data, np.floor(matrix.data)):
         return None
     matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    wrong = np.flatnonzero(~((matrix.data >= 0) & np.isfinite(matrix.data)))
+    wrong = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= FLOAT32_MAX)))  # NaN compares false
     if len(wrong):
-        value = matrix.data[wrong[0]]
-        raise ValueError(f"document {_row_of(matrix, wrong)} has the value {value} in {what}: none may be negative")
-    columns, data = matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
-    return matrix.indptr.astype(np.int64), columns, data, int(matrix.shape[1])
+        raise ValueError(
+            f"document {_row_of(matrix, wrong)} has the value {matrix.data[wrong[0]]} in {what}: "
+            f"they must be numbers from 0 to {FLOAT32_MAX:.4g}"
+        )
+    matrix = matrix.astype(np.float32)
+    matrix.eliminate_zeros()  # also what is too small for float32
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data, int(matrix.shape[1])
 
 
 def _check_shape(values: Any, what: str, column: str) -> None:

@@ -21,13 +21,13 @@ class Rows:
 
 
 def rows_of_texts(texts: Iterable[Any]) -> Iterator[Rows]:
-    """Texts in memory as batches; None, and the NaN that data frames put in its place, count as empty."""
+    """Texts in memory as batches; None, and what data frames put in its place, count as empty."""
     if isinstance(texts, str):
         raise TypeError(f"texts is one string, {texts[:50]!r}: expected a list of texts, one a document")
     batch: list[str] = []
     size = done = 0
     for i, given in enumerate(texts):
-        text = "" if given is None or (isinstance(given, float) and given != given) else given
+        text = "" if is_missing(given) else given
         if not isinstance(text, str):
             raise TypeError(f"the text of document {i} is {text!r:.50}, a {type(text).__name__}: expected a string")
         batch.append(text)
@@ -38,6 +38,13 @@ def rows_of_texts(texts: Iterable[Any]) -> Iterator[Rows]:
             batch, size = [], 0
     if batch:
         yield _untagged(batch, done)
+
+
+def is_missing(text: Any) -> bool:
+    """Whether it is None, or the NaN or NA that data frames put in its place."""
+    if isinstance(text, str):
+        return False
+    return text is None or (isinstance(text, float) and text != text) or type(text).__name__ == "NAType"
 
 
 def _untagged(texts: list[str], first: int) -> Rows:

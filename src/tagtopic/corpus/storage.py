@@ -1,7 +1,7 @@
 """A corpus on disk: a folder of memory-mapped `.npy` arrays, JSON names, and `corpus.json` that says what they are.
 
-Opening reads the names and the headers; every size is compared with `corpus.json`, so a truncated
-or swapped file is noticed at once although no array is read.
+Opening reads the names, the headers and where each document begins; every size is compared with `corpus.json`, so a
+truncated or swapped file is noticed at once although no words or tags are read.
 """
 
 import json
@@ -16,6 +16,7 @@ from tagtopic._version import __version__
 from tagtopic.corpus import matrices
 from tagtopic.corpus.folders import new_folder
 from tagtopic.corpus.growing import write_array
+from tagtopic.corpus.mapped import damaged, never_fall
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.rules import TextRules
 
@@ -36,6 +37,8 @@ ARRAYS: dict[str, Any] = {
     "ids.offsets": np.int64,
     "ids.bytes": np.uint8,
 }
+FRACTIONAL = {"counts.data": np.float32}
+"""The types that arrays may have instead."""
 
 
 def save(corpus: "Corpus", path: Path) -> None:
@@ -105,10 +108,6 @@ def open_parts(path: Path) -> dict[str, Any]:
     }
 
 
-def _damaged(path: Path, what: str) -> ValueError:
-    return ValueError(f"the corpus at {path} is damaged: {what}. Make it again from its source")
-
-
 def _read_marker(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise FileNotFoundError(f"there is no corpus at {path}")
@@ -119,7 +118,7 @@ def _read_marker(path: Path) -> dict[str, Any]:
     try:
         about = json.loads((path / MARKER).read_bytes())
     except ValueError:
-        raise _damaged(path, f"{MARKER} is not readable as JSON") from None
+        raise damaged(path, f"{MARKER} is not readable as JSON") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ValueError(f"{path} is not a corpus folder: its {MARKER} does not say that its format is {FORMAT!r}")
     version = about.get("version")
@@ -130,9 +129,9 @@ def _read_marker(path: Path) -> dict[str, Any]:
         )
     sizes = [about.get(key) for key in ("n_documents", "n_words", "n_tags")]
     if version != VERSION or not all(isinstance(n, int) and n >= 0 for n in sizes):
-        raise _damaged(path, f"{MARKER} lacks its version or sizes")
+        raise damaged(path, f"{MARKER} lacks its version or sizes")
     if not isinstance(about.get("lengths"), dict):
-        raise _damaged(path, f"{MARKER} lacks the lengths of the arrays")
+        raise damaged(path, f"{MARKER} lacks the lengths of the arrays")
     return about
 
 
@@ -142,18 +141,18 @@ def _read_rules(path: Path, about: dict[str, Any]) -> TextRules | None:
     try:
         return TextRules.from_json(about["rules"])
     except ValueError as error:
-        raise _damaged(path, f"{MARKER}: {error}") from None
+        raise damaged(path, f"{MARKER}: {error}") from None
 
 
 def _read_names(path: Path, name: str, expected: int) -> tuple[str, ...]:
     try:
         names = json.loads((path / f"{name}.json").read_bytes())
     except FileNotFoundError:
-        raise _damaged(path, f"{name}.json is missing") from None
+        raise damaged(path, f"{name}.json is missing") from None
     except ValueError:
-        raise _damaged(path, f"{name}.json is not readable as JSON") from None
+        raise damaged(path, f"{name}.json is not readable as JSON") from None
     if not isinstance(names, list) or len(names) != expected or not all(isinstance(n, str) for n in names):
-        raise _damaged(path, f"{name}.json does not hold {expected} names")
+        raise damaged(path, f"{name}.json does not hold {expected} names")
     return tuple(names)
 
 
@@ -162,11 +161,11 @@ def _map(path: Path, name: str, length: int | None) -> NDArray[Any]:
     try:
         array = np.load(file, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
-        raise _damaged(path, f"{file.name} is missing") from None
+        raise damaged(path, f"{file.name} is missing") from None
     except (ValueError, OSError, EOFError, SyntaxError) as error:
-        raise _damaged(path, f"{file.name} is truncated or not an array ({error})") from None
-    if array.shape != (length,) or array.dtype != ARRAYS[name]:
-        raise _damaged(path, f"{file.name} holds {array.shape} {array.dtype}, not ({length},) {np.dtype(ARRAYS[name])}")
+        raise damaged(path, f"{file.name} is truncated or not an array ({error})") from None
+    if array.shape != (length,) or array.dtype not in (ARRAYS[name], FRACTIONAL.get(name, ARRAYS[name])):
+        raise damaged(path, f"{file.name} holds {array.shape} {array.dtype}, not ({length},) {np.dtype(ARRAYS[name])}")
     plain: NDArray[Any] = array.view(np.ndarray)
     return plain  # a plain array over the map: Numba and slices are quicker with it
 
@@ -176,5 +175,5 @@ def _check_offsets(path: Path, name: str, arrays: dict[str, NDArray[Any]], n_doc
     owner = name.partition(".")[0]
     targets = ["ids.bytes"] if owner == "ids" else [f"{owner}.indices", f"{owner}.data"]
     ends = {len(arrays[target]) for target in targets}
-    if len(offsets) != n_documents + 1 or offsets[0] != 0 or {int(offsets[-1])} != ends:
-        raise _damaged(path, f"{name}.npy does not fit the other arrays")
+    if len(offsets) != n_documents + 1 or offsets[0] != 0 or {int(offsets[-1])} != ends or not never_fall(offsets):
+        raise damaged(path, f"{name}.npy does not fit the other arrays")

@@ -53,7 +53,8 @@ def perplexity(
     """Perplexity of any topic model, ours and the baselines alike.
 
     Words outside of the model's vocabulary are not scored; under "completion" documents with an empty half are
-    skipped. The value does not depend on the order of the documents or on batches.
+    skipped. The value does not depend on batches, nor on the order of documents that have
+    ids (which words are scored is drawn by id; rows of a matrix and bare texts have their numbers as ids).
 
     Examples
     --------
@@ -108,7 +109,7 @@ def _unknown_tokens(X: Any, known: Corpus) -> int | None:
     if isinstance(X, Corpus):
         return X.n_tokens - known.n_tokens
     counts = X if sp.issparse(X) else np.asarray(X)
-    return int(counts.sum()) - known.n_tokens if counts.dtype.kind in "buif" else None
+    return max(int(counts.sum()) - known.n_tokens, 0) if counts.dtype.kind in "buif" else None
 
 
 def _score(target: Corpus, mixes: Any, psi: Any) -> Any:

@@ -7,28 +7,42 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from tagtopic.corpus import Corpus
+from tagtopic.corpus import Corpus, checks, frames
 from tagtopic.corpus.collection import RemoteCorpus
-from tagtopic.corpus.mapped import column_sizes
+from tagtopic.corpus.mapped import check_columns, column_sizes
 from tagtopic.corpus.matrices import csr, is_matrix, move_columns
+from tagtopic.corpus.rows import is_missing
 from tagtopic.corpus.rules import TextRules
 from tagtopic.inference.arrays import Float64s
 
 
-def with_tags(corpus: Corpus, tags: Any) -> Corpus:
-    """The corpus, with other tags if any are given."""
-    if tags is None:
+def with_tags(corpus: Corpus, tags: Any, known_tags: tuple[str, ...] | None = None) -> Corpus:
+    """The corpus, with other tags if any are given; the columns of a matrix are the known tags, or else its own."""
+    check_columns(corpus.counts)
+    if tags is None or tags is corpus.tags:
+        check_columns(corpus.tags)
         return corpus
-    given = Corpus.from_counts(corpus.counts, tags, words=corpus.words, ids=corpus.ids, fractional=True)
-    return Corpus(
-        counts=given.counts,
-        tags=given.tags,
-        words=given.words,
-        tag_names=given.tag_names,
-        ids=given.ids,
-        rules=corpus.rules,
-    )
+    given = checks.tags(tags, names_of_columns(tags, known_tags, corpus.tag_names), len(corpus))
+    return Corpus(counts=corpus.counts, words=corpus.words, ids=corpus.ids, rules=corpus.rules, **given)
+
+
+def names_of_columns(
+    tags: Any, known_tags: tuple[str, ...] | None, own_tags: tuple[str, ...] = ()
+) -> tuple[str, ...] | None:
+    """The tags in the columns of a matrix without names: those that a model knows, if it knows any, or a corpus's own;
+    None where the columns have names, or are new.
+    """
+    shape: tuple[int, ...] = np.shape(tags) if tags is not None and is_matrix(tags) else ()
+    if len(shape) != 2 or frames.column_names(tags) is not None:
+        return None
+    for names in (known_tags, own_tags):
+        if names and len(names) == shape[1]:
+            return names
+    if known_tags:
+        raise ValueError(f"the matrix of tags has {shape[1]} columns, but the model knows {len(known_tags)} tags")
+    return None
 
 
 def remote(corpus: RemoteCorpus, tags: Any, *, uses_tags: bool) -> RemoteCorpus:
@@ -39,17 +53,30 @@ def remote(corpus: RemoteCorpus, tags: Any, *, uses_tags: bool) -> RemoteCorpus:
 
 
 def is_texts(X: Any) -> bool:
-    """Whether X is a list of texts rather than a table of numbers."""
-    return isinstance(X, list | tuple) and len(X) > 0 and all(text is None or isinstance(text, str) for text in X)
+    """Whether X is texts (a list, an array or a series of strings) rather than a table of numbers.
+
+    An empty list is no documents, which is fine; one bare string is an error.
+    """
+    if isinstance(X, str):
+        raise TypeError(f"X is one string, {X[:50]!r}: expected a list of texts, one a document")
+    in_a_row = isinstance(X, list | tuple) or (len(getattr(X, "shape", ())) == 1 and not sp.issparse(X))
+    return in_a_row and all(isinstance(text, str) or is_missing(text) for text in X)
 
 
-def corpus_from_texts(texts: Any, tags: Any, words: tuple[str, ...] | None, rules: TextRules | None) -> Corpus:
+def corpus_from_texts(
+    texts: Any,
+    tags: Any,
+    words: tuple[str, ...] | None,
+    rules: TextRules | None,
+    known_tags: tuple[str, ...] | None = None,
+) -> Corpus:
     """A corpus from texts; after training, in the model's words and by the rules that it was trained with."""
-    if words is not None and rules is None:
+    if words is not None and rules is None and len(texts):
         raise ValueError(
             "the model was trained on counts and does not know how texts become words: give it counts, or a Corpus"
         )
-    return Corpus.from_texts(texts, tags, words=words, rules=rules)
+    names = names_of_columns(tags, known_tags)
+    return Corpus.from_texts(texts, tags, tag_names=names, words=words, rules=rules)
 
 
 def without_tags(corpus: Corpus) -> Corpus:
@@ -61,8 +88,8 @@ def without_tags(corpus: Corpus) -> Corpus:
 def corpus_from_matrix(
     counts: Any, tags: Any, words: Iterable[str] | None, tag_names: tuple[str, ...] | None
 ) -> Corpus:
-    """A corpus from counts; a 0/1 matrix of tags has its columns in the order of ``tag_names``."""
-    names = tag_names if tags is not None and is_matrix(tags) else None
+    """A corpus from counts; a 0/1 matrix of tags has its columns in the order of ``tag_names``, if there are any."""
+    names = names_of_columns(tags, tag_names)
     return Corpus.from_counts(counts, tags, words=words, tag_names=names, fractional=True)
 
 
@@ -82,7 +109,7 @@ def aligned(corpus: Corpus, words: tuple[str, ...], tag_names: tuple[str, ...], 
     if alignment.unknown_tags:
         shown = ", ".join(map(repr, alignment.unknown_tags[:5]))
         more = len(alignment.unknown_tags) - 5
-        message = f"{len(alignment.unknown_tags)} tags were never seen in training: {shown}"
+        message = f"the model does not know {len(alignment.unknown_tags)} tags (new, or left out as rare): {shown}"
         message += f" and {more} more" if more > 0 else ""
         if unknown_tags == "error":
             raise ValueError(message + "; unknown_tags='ignore' leaves them out")

@@ -1,0 +1,175 @@
+"""What people pass to fit and transform: texts in any row of strings, and tags in matrices and data frames."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from tagtopic import LDA, TWDA, Corpus
+from tagtopic.models import inputs
+
+TEXTS = ["a ship at sea", "a ship in space", "space and stars", "the sea and a storm"]
+TAGS = [["water"], ["space", "water"], ["space"], []]
+MATRIX = np.array([[0, 1], [1, 1], [1, 0], [0, 0]])
+COUNTS = [[1, 2], [1, 1], [0, 3], [2, 0]]
+KNOWN = ("space", "water")
+
+
+def texts_corpus() -> Corpus:
+    return Corpus.from_texts(TEXTS, TAGS)
+
+
+def fitted() -> TWDA:
+    return TWDA(2, random_state=0, max_iter=3, progress=False).fit(TEXTS, tags=TAGS)
+
+
+def beside_texts(tags: Any, known: tuple[str, ...] | None) -> Corpus:
+    return inputs.corpus_from_texts(TEXTS, tags, None, None, known)
+
+
+def beside_counts(tags: Any, known: tuple[str, ...] | None) -> Corpus:
+    return inputs.corpus_from_matrix(COUNTS, tags, None, known)
+
+
+def beside_a_corpus(tags: Any, known: tuple[str, ...] | None) -> Corpus:
+    return inputs.with_tags(Corpus.from_counts(COUNTS, [["other"], [], [], []]), tags, known)
+
+
+EVERYWHERE = pytest.mark.parametrize("beside", [beside_texts, beside_counts, beside_a_corpus])
+Beside = Callable[[Any, tuple[str, ...] | None], Corpus]
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("kind", [np.array, sp.csr_array, pd.DataFrame])
+def test_the_columns_of_a_matrix_are_the_tags_of_the_model(beside: Beside, kind: Any) -> None:
+    corpus = beside(kind(MATRIX), KNOWN)
+    assert corpus.tag_names == KNOWN
+    np.testing.assert_array_equal(corpus.tags.toarray(), MATRIX)
+
+
+@EVERYWHERE
+def test_the_columns_of_a_matrix_are_new_tags_where_none_are_known(beside: Beside) -> None:
+    for known in (None, ()):
+        assert beside(MATRIX, known).tag_names == ("tag_0", "tag_1")
+
+
+@EVERYWHERE
+def test_a_matrix_with_other_columns_than_the_model_is_refused(beside: Beside) -> None:
+    with pytest.raises(ValueError, match="matrix of tags has 2 columns, but the model knows 3 tags"):
+        beside(MATRIX, ("a", "b", "c"))
+
+
+@EVERYWHERE
+def test_lists_of_tags_name_themselves(beside: Beside) -> None:
+    assert beside([["z"], ["water"], [], None], KNOWN).tag_names == ("water", "z")
+    with pytest.raises(ValueError, match="4 documents but tags for 1"):
+        beside([["z"]], KNOWN)
+
+
+@EVERYWHERE
+def test_columns_with_names_are_aligned_by_them(beside: Beside) -> None:
+    frame = pd.DataFrame(MATRIX[:, ::-1], columns=["water", "space"])
+    for given in (frame, frame.astype("boolean"), pl.DataFrame(MATRIX[:, ::-1], schema=["water", "space"])):
+        corpus = beside(given, KNOWN)
+        assert corpus.tag_names == ("water", "space")
+        np.testing.assert_array_equal(corpus.align(corpus.words, KNOWN).corpus.tags.toarray(), MATRIX)
+
+
+def test_a_matrix_beside_a_corpus_keeps_its_names() -> None:
+    corpus = texts_corpus()
+    for tags in (corpus.tags, corpus.tags.copy(), corpus.tags.toarray()):
+        model = TWDA(2, random_state=0, max_iter=2, progress=False).fit(corpus, tags=tags)
+        assert model.tag_names_ == KNOWN
+    assert inputs.with_tags(corpus, corpus.tags) is corpus
+    assert inputs.with_tags(corpus, MATRIX, ("model's", "tags")).tag_names == ("model's", "tags")
+
+
+def test_other_tags_leave_the_rest_of_a_corpus_as_it_is() -> None:
+    corpus = texts_corpus()
+    other = inputs.with_tags(corpus, [["new"], [], [], []])
+    assert other.counts is corpus.counts
+    assert (other.words, other.ids, other.rules) == (corpus.words, corpus.ids, corpus.rules)
+    assert other[0].tags == ("new",)
+
+
+def test_a_model_without_tags_leaves_a_matrix_of_them_out() -> None:
+    given = LDA(2, random_state=0, max_iter=2, progress=False).fit_transform(COUNTS, tags=MATRIX)
+    np.testing.assert_array_equal(given, LDA(2, random_state=0, max_iter=2, progress=False).fit_transform(COUNTS))
+
+
+def rows_of_strings(texts: list[Any]) -> dict[str, Any]:
+    return {
+        "tuple": tuple(texts),
+        "array of objects": np.array(texts, dtype=object),
+        "series": pd.Series(texts, dtype=object),
+        "series of strings": pd.Series(texts, dtype="string"),
+        "series with another index": pd.Series(texts, index=range(5, 5 + len(texts))),
+        "polars": pl.Series(texts, strict=False),
+    }
+
+
+@pytest.mark.parametrize("kind", rows_of_strings(TEXTS))
+def test_texts_may_be_in_any_row_of_strings(kind: str) -> None:
+    model = fitted()
+    expected = model.transform(["a ship", "", "stars"])
+    np.testing.assert_array_equal(model.transform(rows_of_strings(["a ship", None, "stars"])[kind]), expected)
+    again = TWDA(2, random_state=0, max_iter=3, progress=False).fit(rows_of_strings(TEXTS)[kind], tags=TAGS)
+    np.testing.assert_array_equal(again.components_, model.components_)
+
+
+def test_an_array_of_strings_is_texts_and_nan_an_empty_one() -> None:
+    model = fitted()
+    expected = model.transform(["a ship", "stars", ""])
+    np.testing.assert_array_equal(model.transform(np.array(["a ship", "stars", ""])), expected)
+    for missing in (float("nan"), np.nan, pd.NA, None):
+        np.testing.assert_array_equal(model.transform(["a ship", "stars", missing]), expected)
+
+
+@pytest.mark.parametrize("numbers", [[[1, 2]], np.ones((2, 2)), np.ones(3), sp.csr_array(np.ones((1, 2))), [1, 2]])
+def test_numbers_are_not_texts(numbers: Any) -> None:
+    assert not inputs.is_texts(numbers)
+
+
+def test_one_string_is_refused() -> None:
+    for question in (fitted().transform, fitted().predict_tags, TWDA(2).fit):
+        with pytest.raises(TypeError, match=r"X is one string, 'a ship': expected a list of texts"):
+            question("a ship")
+
+
+def test_no_documents_have_no_answers() -> None:
+    of_counts = TWDA(2, random_state=0, max_iter=2, progress=False).fit(COUNTS, tags=MATRIX)
+    for model in (fitted(), of_counts):
+        assert model.transform([]).shape == (0, 2)
+        assert len(model.predict_tags([])) == 0
+    with pytest.raises(ValueError, match="no words in the 0 documents"):
+        TWDA(2).fit([])
+
+
+@pytest.mark.parametrize("name", ["counts", "tags"])
+def test_a_damaged_corpus_is_refused_before_anything_is_computed(name: str, tmp_path: Path) -> None:
+    model = fitted()
+    texts_corpus().save(tmp_path / "c")
+    file = tmp_path / "c" / f"{name}.indices.npy"
+    columns = np.load(file)
+    columns[1] = 2_000_000_000
+    np.save(file, columns)
+    for question in (model.fit, model.transform, model.perplexity, model.partial_fit):
+        with pytest.raises(ValueError, match=rf"damaged: {name}\.indices\.npy"):
+            question(Corpus.open(tmp_path / "c"))
+
+
+def test_a_fitted_model_takes_a_matrix_of_tags_as_its_own_beside_anything() -> None:
+    model = fitted()
+    corpus = Corpus.from_texts(TEXTS, words=model.words_, rules=model.rules_)
+    expected = model.transform(TEXTS, tags=TAGS)
+    frame = pd.DataFrame(MATRIX[:, ::-1], columns=["water", "space"])
+    for X in (TEXTS, corpus, corpus.counts):
+        for tags in (MATRIX, frame):
+            np.testing.assert_array_equal(model.transform(X, tags=tags), expected)
+    for X in (TEXTS, corpus):
+        assert model.partial_fit(X, tags=MATRIX).tag_names_ == KNOWN
