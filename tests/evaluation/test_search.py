@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tagtopic import LDA, TWDA, Corpus, search_topics
@@ -107,6 +108,27 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         search_topics(CORPUS, [1], model=QUICK, coherence=False, output=folder)
     with pytest.raises(FileExistsError, match="is a file"):
         search_topics(CORPUS, [1], model=QUICK, coherence=False, output=folder / "topics-1.json")
+
+
+@pytest.mark.parametrize("changed", [{"patience": 3}, {"max_iter": 16}, {"topic_word_prior": "other numbers"}])
+def test_a_search_with_other_settings_is_another(changed: dict[str, Any], tmp_path: Path) -> None:
+    prior = np.full(CORPUS.n_words, 0.1)
+    model = TWDA(max_iter=15, random_state=0, topic_word_prior=prior)
+    search_topics(CORPUS, [1], model=model, coherence=False, output=tmp_path / "search")
+    if "topic_word_prior" in changed:
+        changed = {"topic_word_prior": prior + 1e-10 * (np.arange(len(prior)) == 60)}
+    with pytest.raises(ValueError, match="another search"):
+        search_topics(CORPUS, [1], model=model.set_params(**changed), coherence=False, output=tmp_path / "search")
+
+
+def test_a_search_with_equal_settings_is_the_same(tmp_path: Path) -> None:
+    def search(whole: Any, prior: Any) -> TopicSearch:
+        model = TWDA(max_iter=whole(5), random_state=np.random.RandomState(0), topic_word_prior=prior)
+        output = tmp_path / "search"
+        return search_topics(CORPUS, [1], model=model, random_state=whole(0), coherence=False, output=output)
+
+    prior = np.full(CORPUS.n_words, 0.1)
+    assert search(int, prior).cells == search(np.int64, prior.tolist()).cells
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,21 @@ import signal
 import subprocess
 import sys
 import textwrap
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tagtopic.datasets import make_tagged_corpus
+from tagtopic.engines.local import LocalEngine
 from tagtopic.models import TWDA, TWTM
-from tagtopic.models.checkpoint import CheckpointError
+from tagtopic.models.checkpoint import FORMAT, KIND, CheckpointError, described
+from tagtopic.models.setup import start_parameters
+from tagtopic.models.storage import read_tensors, write_tensors
+from tagtopic.models.validation import HeldOut
 
 CORPUS = make_tagged_corpus(300, 4, 12, 120, random_state=5).corpus
 LEARNT = {"tag_weight_prior": "estimate", "latent_weight_prior": "estimate", "latent_topic_prior": "estimate"}
@@ -65,6 +71,118 @@ def test_a_damaged_checkpoint_is_one_clear_error(tmp_path: Path) -> None:
         TWDA(4, max_iter=2, checkpoint=path).fit(CORPUS)
     with pytest.raises(ValueError, match="checkpoint_every=0"):
         TWDA(4, max_iter=2, checkpoint=path, checkpoint_every=0).fit(CORPUS)
+
+
+def rewrite(path: Path, arrays: dict[str, Any] | None = None, **header: Any) -> None:
+    """Change a checkpoint's arrays (None takes one away) and its header."""
+    ours, tensors = read_tensors(path, KIND, FORMAT)
+    changed = {name: array for name, array in (tensors | (arrays or {})).items() if array is not None}
+    write_tensors(path, KIND, ours | header, changed)
+
+
+WRONG_ARRAYS: list[tuple[dict[str, Any], str]] = [
+    ({"psi": np.zeros((3, 4), np.float32)}, r"its array psi has the shape \(3, 4\) instead of \(120, 4\)"),
+    ({"beta": np.zeros(1)}, r"its array beta has the shape \(1,\) instead of \(120,\)"),
+    ({"xi": np.ones(1, np.float32)}, r"its array xi has the shape \(1,\)"),
+    ({"rho": np.ones((1, 4), np.float32)}, r"its array rho has the shape \(1, 4\) instead of \(300, 4\)"),
+    ({"best.theta": np.zeros((1, 4), np.float32)}, r"its array best.theta has the shape \(1, 4\)"),
+    ({"best.pi": None}, "it has no array best.pi"),
+    ({"mu": None}, "it has no array mu"),
+    ({"other": np.zeros(2)}, "it has the array other"),
+]
+
+
+@pytest.mark.parametrize("learning", ["batch", "online"])
+@pytest.mark.parametrize(("wrong", "said"), WRONG_ARRAYS)
+def test_arrays_that_do_not_fit_are_refused(
+    learning: str, wrong: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worse_and_worse = count(1.0)
+    monkeypatch.setattr(HeldOut, "perplexity", lambda *_: next(worse_and_worse))  # the best is not the last
+    path = tmp_path / "fit"
+    settings: dict[str, Any] = {"learning": learning, "validation_fraction": 0.1, "random_state": 0, "tol": 0}
+    TWDA(4, max_iter=2, checkpoint=path, **settings).fit(CORPUS)
+    rewrite(path, wrong)
+    with pytest.raises(CheckpointError, match=f"does not fit its run: {said}.*remove the file to start anew"):
+        TWDA(4, max_iter=3, checkpoint=path, **settings).fit(CORPUS)
+
+
+@pytest.mark.parametrize("format", [FORMAT - 1, FORMAT + 1])
+def test_another_format_is_refused(format: int, tmp_path: Path) -> None:
+    path = tmp_path / "fit"
+    TWDA(4, random_state=0, max_iter=2, checkpoint=path).fit(CORPUS)
+    rewrite(path, format=format, run="as that format had it")
+    with pytest.raises(CheckpointError, match=f"in format {format}.*tagtopic is needed; remove the file to start anew"):
+        TWDA(4, random_state=0, max_iter=2, checkpoint=path).fit(CORPUS)
+
+
+def test_a_history_that_is_none_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "fit"
+    TWDA(4, random_state=0, max_iter=2, checkpoint=path).fit(CORPUS)
+    rewrite(path, history={"no_such_thing": []})
+    with pytest.raises(CheckpointError, match=r"is damaged .*remove the file to start anew"):
+        TWDA(4, random_state=0, max_iter=2, checkpoint=path).fit(CORPUS)
+
+
+def test_an_engine_takes_no_state_of_other_documents() -> None:
+    parameters, _ = start_parameters(TWDA(4, random_state=0), CORPUS)
+    expected = pytest.raises(ValueError, match=r"xi has the shape \(1,\): expected")
+    with LocalEngine(1).start(CORPUS, parameters, "map") as run, expected:
+        run.restore(run.state._replace(xi=run.state.xi[:1]))
+
+
+PRIOR = np.random.default_rng(0).uniform(0.1, 1.0, 2000).round(3)
+
+
+@pytest.mark.parametrize(
+    "equal",
+    [
+        (0, np.int64(0), np.array(0)),
+        (0.5, np.float32(0.5), np.float64(0.5)),
+        (PRIOR, PRIOR.copy(), PRIOR.tolist(), tuple(PRIOR), pd.Series(PRIOR)),
+        (np.array([1, 2]), np.array([1.0, 2.0], np.float32), [1, np.float64(2)]),
+        (np.random.RandomState(3), np.random.RandomState(3)),
+        (np.random.default_rng(3), np.random.default_rng(3)),
+        ("float32", np.dtype("float32"), np.str_("float32")),
+        (None, None),
+        (True, np.bool(True)),
+        (["a", "b"], ["a", "b"]),
+    ],
+)
+def test_equal_settings_are_described_alike(equal: tuple[Any, ...]) -> None:
+    assert len({described(value) for value in equal}) == 1
+
+
+def test_other_settings_are_described_otherwise() -> None:
+    middle, digit = PRIOR.copy(), PRIOR.copy()
+    middle[1000] += 0.1
+    digit[0] += 1e-12
+    moved = np.random.RandomState(3)
+    moved.normal()
+    generators = [np.random.default_rng(3), np.random.default_rng(4)]
+    generators += [np.random.Generator(np.random.Philox(seed)) for seed in (3, 4)]
+    arrays = [PRIOR, middle, digit, PRIOR.reshape(2, -1), [0.5]]
+    settings = [*arrays, *generators, np.random.RandomState(3), moved, 0.5, 1, True, None, "None", "estimate"]
+    assert len({described(value) for value in settings}) == len(settings)
+
+
+def test_a_run_is_known_by_every_number_of_its_priors(tmp_path: Path) -> None:
+    path = tmp_path / "fit"
+    prior = np.full(CORPUS.n_words, 0.1)
+    TWDA(4, random_state=0, max_iter=2, checkpoint=path, topic_word_prior=prior).fit(CORPUS)
+    changed = prior.copy()
+    changed[60] += 1e-10
+    with pytest.raises(CheckpointError, match="checkpoint of another run"):
+        TWDA(4, random_state=0, max_iter=3, checkpoint=path, topic_word_prior=changed).fit(CORPUS)
+    TWDA(4, random_state=np.int64(0), max_iter=3, checkpoint=path, topic_word_prior=prior.tolist()).fit(CORPUS)
+
+
+def test_a_run_with_a_random_generator_is_resumed(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"max_iter": 4, "tol": 0}
+    whole = TWDA(4, random_state=np.random.RandomState(7), **settings).fit(CORPUS)
+    path = tmp_path / "fit"
+    TWDA(4, random_state=np.random.RandomState(7), checkpoint=path, **settings).set_params(max_iter=2).fit(CORPUS)
+    same(TWDA(4, random_state=np.random.RandomState(7), checkpoint=path, **settings).fit(CORPUS), whole)
 
 
 def test_kill_minus_nine_leaves_a_good_checkpoint(tmp_path: Path) -> None:

@@ -3,15 +3,19 @@
 import json
 import os
 import struct
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.models import LDA, TWDA, TWTM
 from tagtopic.models.base import TagTopicModel
-from tagtopic.models.file import ModelFileError
+from tagtopic.models.file import FORMAT, KIND, ModelFileError
+from tagtopic.models.storage import read_tensors, write_tensors
 
 CORPUS = make_tagged_corpus(200, 4, 12, 100, random_state=5).corpus
 
@@ -51,6 +55,63 @@ def saved(tmp_path: Path) -> Path:
     path = tmp_path / "model.tagtopic"
     TWDA(3, random_state=0, max_iter=2).fit(CORPUS).save(path)
     return path
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series, lambda values: np.array(values, object)])
+def test_numbers_of_every_kind_are_saved(kind: Callable[[list[Any]], Any], tmp_path: Path) -> None:
+    prior = kind([np.float32(0.5)] * CORPUS.n_tags)
+    settings: dict[str, Any] = {"tag_weight_prior": prior, "dtype": np.dtype("float32"), "max_iter": np.int64(2)}
+    model = TWDA(3, random_state=0, **settings).fit(CORPUS)
+    model.save(tmp_path / "model")
+    again = TWDA.load(tmp_path / "model")
+    assert again.tag_weight_prior == [0.5] * CORPUS.n_tags
+    assert {type(number) for number in again.tag_weight_prior} == {float}
+    assert again.dtype == "float32"
+    np.testing.assert_array_equal(again.fit(CORPUS).components_, model.components_)
+
+
+class Own(TWDA):
+    pass
+
+
+class Settled(TWDA):
+    """Has a setting of its own, and not all of the others."""
+
+    def __init__(self, n_topics: int = 3, *, flavour: str = "plain", random_state: Any = None) -> None:
+        super().__init__(n_topics, max_iter=2, random_state=random_state)
+        self.flavour = flavour
+
+
+@pytest.mark.parametrize("model", [Own(3, max_iter=2, random_state=0), Settled(flavour="sweet", random_state=0)])
+def test_a_class_of_ones_own_is_saved_as_the_one_it_derives_from(model: TWDA, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    model.fit(CORPUS).save(path)
+    again = type(model).load(path)
+    assert type(again) is type(model)
+    assert getattr(again, "flavour", None) == getattr(model, "flavour", None)
+    np.testing.assert_array_equal(again.components_, model.components_)
+    for kind in (TWDA, TagTopicModel):
+        assert type(kind.load(path)) is TWDA
+    with pytest.raises(ModelFileError, match="holds a model of type TWDA, not TWTM"):
+        TWTM.load(path)
+
+
+def test_a_class_of_ones_own_does_not_load_another_kind(saved: Path) -> None:
+    class OwnLDA(LDA):
+        pass
+
+    with pytest.raises(ModelFileError, match="holds a model of type TWDA, not OwnLDA"):
+        OwnLDA.load(saved)
+
+
+def test_a_class_that_no_file_could_name_is_not_saved(saved: Path) -> None:
+    class Apart(TagTopicModel):
+        pass
+
+    model = Apart()
+    model.__dict__.update(vars(TWDA.load(saved)))
+    with pytest.raises(TypeError, match="Apart cannot be saved: derive it from TWDA, TWTM or LDA"):
+        model.save(saved)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
@@ -101,6 +162,20 @@ def test_parts_that_do_not_fit_together_are_damage(saved: Path) -> None:
         TWDA.load(saved)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tag_topics_", "word_counts_", "topic_shares_", "tag_frequencies_", "tag_weight_prior_", "latent_topic_prior_",
+        "tag_topic_prior_", "topic_word_prior_", "tag_sizes_",
+    ],
+)  # fmt: skip
+def test_an_array_of_another_size_is_damage(saved: Path, name: str) -> None:
+    header, tensors = read_tensors(saved, KIND, FORMAT)
+    write_tensors(saved, KIND, header, tensors | {name: tensors[name][:1]})
+    with pytest.raises(ModelFileError, match=f"is damaged: its {name} has the shape"):
+        TWDA.load(saved)
+
+
 def test_missing_files_and_folders_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="there is no model file"):
         TWDA.load(tmp_path / "nothing")
@@ -120,3 +195,10 @@ def test_a_failed_save_leaves_the_old_model(saved: Path, monkeypatch: pytest.Mon
         model.save(saved)
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_a_header_that_names_no_model_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "none.tagtopic"
+    write_tensors(path, KIND, {"format": FORMAT}, {"numbers": np.zeros(1)})
+    with pytest.raises(ModelFileError, match="holds a model of type None"):
+        TWDA.load(path)

@@ -70,7 +70,9 @@ class Run(ABC):
 
     def restore(self, state: State) -> None:
         """Go on from this state, of the same documents."""
-        for mine, saved in zip(self.state, state, strict=True):
+        for name, mine, saved in zip(State._fields, self.state, state, strict=True):
+            if mine.shape != saved.shape:  # NumPy would repeat one number, or one row, for all documents
+                raise ValueError(f"{name} has the shape {saved.shape}: expected {mine.shape}")
             mine[:] = saved
 
     @abstractmethod

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagtopic.evaluation.search_result import TopicCount
-from tagtopic.models.checkpoint import NOT_PART_OF_A_RUN
+from tagtopic.models.checkpoint import NOT_PART_OF_A_RUN, described
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
 
 MARKER = "search.json"
 FORMAT = "tagtopic search"
+
+WHERE_A_FIT_ENDS = ("max_iter", "patience")
+"""No part of a run, which may be resumed with others, but part of a search: its figures are those of ends."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,11 @@ class SearchFolder:
     def of(cls, path: Path, estimator: Any, train: Corpus, test: Corpus, seed: int) -> SearchFolder:
         """The folder of this search, made if it is not there; an error if it is another search's, or not one's."""
         settings = {
-            name: repr(value)
+            name: described(value)
             for name, value in sorted(estimator.get_params().items())
-            if (name not in NOT_PART_OF_A_RUN or name == "max_iter") and name != "n_topics"
+            if (name not in NOT_PART_OF_A_RUN or name in WHERE_A_FIT_ENDS) and name != "n_topics"
         }
-        content = [type(estimator).__name__, settings, train.fingerprint(), test.fingerprint(), seed]
+        content = [type(estimator).__name__, settings, train.fingerprint(), test.fingerprint(), described(seed)]
         key = hashlib.blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
         if path.exists() and not path.is_dir():
             raise FileExistsError(f"{path} is a file; a search needs a folder to keep what is finished")

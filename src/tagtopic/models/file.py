@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -39,6 +41,11 @@ class ModelFileError(ValueError):
 
 def save_model(model: TagTopicModel, path: Path) -> None:
     """Write the model to ``path``."""
+    kind = _known(type(model))
+    if kind is None:
+        raise TypeError(f"{type(model).__name__} cannot be saved: derive it from TWDA, TWTM or LDA")
+    settings = {name: _plain(value) for name, value in model.get_params().items() if name not in NOT_SAVED}
+    known = signature(kind).parameters
     tensors = {name: getattr(model, name) for name in ARRAYS}
     tensors["topic_words"] = model.components_.T
     for name, strings in (("words", model.words_), ("tag_names", model.tag_names_)):
@@ -49,8 +56,9 @@ def save_model(model: TagTopicModel, path: Path) -> None:
     header = {
         "format": FORMAT,
         "version": __version__,
-        "model": type(model).__name__,
-        "settings": {name: _plain(value) for name, value in model.get_params().items() if name not in NOT_SAVED},
+        "model": kind.__name__,
+        "settings": {name: value for name, value in settings.items() if name in known},
+        "own_settings": {name: value for name, value in settings.items() if name not in known},
         "numbers": {name: _plain(getattr(model, name)) for name in NUMBERS},
         "prior_updates": list(model.prior_updates_),
         "rules": None if model.rules_ is None else model.rules_.to_json(),
@@ -60,18 +68,28 @@ def save_model(model: TagTopicModel, path: Path) -> None:
 
 
 def load_model(path: Path, wanted: type[Model]) -> Model:
-    """Read a model; it must be of the wanted class or of one below it."""
-    from tagtopic.models import LDA, TWDA, TWTM
-
+    """Read a model; it must be of the wanted class or of one below it, or of the one that the wanted derives from."""
     header, tensors = _read(path)
-    kinds: dict[str, Any] = {kind.__name__: kind for kind in (TWTM, TWDA, LDA)}
-    kind = kinds.get(header["model"])
-    if kind is None or not issubclass(kind, wanted):
-        raise ModelFileError(f"{path} holds a model of type {header['model']}, not {wanted.__name__}")
+    kind = {known.__name__: known for known in _kinds()}.get(header.get("model", ""))
+    derived = kind is not None and _known(wanted) is kind
+    if kind is None or not (derived or issubclass(kind, wanted)):
+        raise ModelFileError(f"{path} holds a model of type {header.get('model')}, not {wanted.__name__}")
     try:
-        return cast("Model", _assemble(kind, header, tensors))
+        return cast("Model", _assemble(wanted if derived else kind, header, tensors))
     except (KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
         raise ModelFileError(f"{path} is damaged: {error}") from error
+
+
+def _kinds() -> tuple[type[TagTopicModel], ...]:
+    """The classes that a file can name."""
+    from tagtopic.models import LDA, TWDA, TWTM
+
+    return TWTM, TWDA, LDA
+
+
+def _known(kind: type[TagTopicModel]) -> type[TagTopicModel] | None:
+    """The class itself, or the nearest that it derives from, which a file can name."""
+    return next((base for base in kind.__mro__ if base in _kinds()), None)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -84,7 +102,9 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any:
-    model = kind(**header["settings"])
+    known = signature(kind).parameters
+    own = {name: value for name, value in header.get("own_settings", {}).items() if name in known}
+    model = kind(**header["settings"], **own)
     for name in ARRAYS:
         setattr(model, name, tensors[name] if name in tensors or name not in LATER else np.empty(0))
     for name in NUMBERS:
@@ -97,16 +117,25 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
     model.tag_predictor_ = _predictor(tensors, model.tag_names_)
     if header["feature_names"]:
         model.feature_names_in_ = np.array(model.words_, dtype=object)
-    n_topics = len(model.components_)
-    shapes = {
-        "topics and words": (model.components_.shape, (n_topics, len(model.words_))),
-        "tags and topics": (model.tag_topics_.shape, (len(model.tag_names_), n_topics)),
-        "tag weight priors": (model.tag_weight_prior_.shape, (len(model.tag_names_),)),
-    }
-    for what, (found, expected) in shapes.items():
-        if found != expected:
-            raise ValueError(f"its {what} have the shape {found} instead of {expected}")
+    _check_shapes(model)
     return model
+
+
+def _check_shapes(model: TagTopicModel) -> None:
+    n_topics, n_words, n_tags = len(model.components_), len(model.words_), len(model.tag_names_)
+    shapes: dict[str, tuple[int, ...]] = {
+        "components_": (n_topics, n_words),
+        "tag_topics_": (n_tags, n_topics),
+        **dict.fromkeys(("topic_shares_", "latent_topic_prior_", "tag_topic_prior_"), (n_topics,)),
+        **dict.fromkeys(("word_counts_", "topic_word_prior_"), (n_words,)),
+        **dict.fromkeys(("tag_weight_prior_", "tag_frequencies_"), (n_tags,)),
+    }
+    if len(model.tag_sizes_):  # else the file is of an earlier version
+        shapes["tag_sizes_"] = (n_tags,)
+    for name, expected in shapes.items():
+        found = getattr(model, name).shape
+        if found != expected:
+            raise ValueError(f"its {name} has the shape {found} instead of {expected}")
 
 
 def _predictor(tensors: dict[str, Any], tag_names: tuple[str, ...]) -> TagPredictor | None:
@@ -117,10 +146,16 @@ def _predictor(tensors: dict[str, Any], tag_names: tuple[str, ...]) -> TagPredic
 
 def _plain(value: Any) -> Any:
     """A setting as JSON can hold it; a random generator cannot be kept and becomes None."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, bool | int | float | str | list | tuple) or value is None:
-        return value
-    return None
+    if isinstance(value, bool | np.bool):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "__array__") and not isinstance(value, type):
+        return _plain(np.asarray(value).tolist())
+    return value if isinstance(value, str) else None

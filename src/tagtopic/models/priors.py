@@ -30,15 +30,15 @@ def asks_for(word: str, prior: Prior) -> bool:
     return isinstance(prior, str) and prior == word
 
 
-def check_prior(name: str, prior: Prior, *, size: int, learnable: bool = True, zero: bool = False) -> None:
-    """Raise unless the prior is one of the things a prior may be."""
+def check_prior(name: str, prior: Prior, *, size: int | None, learnable: bool = True, zero: bool = False) -> None:
+    """Raise unless the prior is one of the things a prior may be; ``size`` is that of an array, None for any."""
     if isinstance(prior, str):
         allowed = (ESTIMATE, MAXIMUM_LIKELIHOOD) if learnable else (MAXIMUM_LIKELIHOOD,)
         if prior not in allowed:
             raise ValueError(f"{name}={prior!r}: expected a number, an array or one of {', '.join(map(repr, allowed))}")
         return
     values = np.asarray(prior, dtype=np.float64)
-    if values.ndim > 1 or (values.ndim == 1 and len(values) != size):
+    if values.ndim > 1 or (values.ndim == 1 and size is not None and len(values) != size):
         raise ValueError(f"{name} has the shape {values.shape}: expected one number or {size} of them")
     wrong = ~np.isfinite(values) | (values < 0) | (values == 0 if not zero else False)
     if np.any(wrong):

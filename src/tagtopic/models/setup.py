@@ -35,8 +35,12 @@ GUIDING_SHARE, MOST_GUIDES = 0.05, 20_000
 HYPER_STRENGTH = 5.0
 
 
-def check_settings(model: TagTopicModel, corpus: Collection) -> None:
-    """Raise, before anything is computed, for a setting that cannot be."""
+def check_settings(model: TagTopicModel, corpus: Collection | None) -> None:
+    """Raise, before anything is computed, for a setting that cannot be.
+
+    Without a corpus arrays of priors may have any length: that of what they were first fitted to.
+    """
+    n_tags, n_words = (None, None) if corpus is None else (corpus.n_tags, corpus.n_words)
     choices = {"inference": tuple(WAYS), "init": STARTS, "dtype": ("float32", "float64"), "learning": LEARNING}
     for name, allowed in {**choices, "unknown_tags": ("ignore", "error")}.items():
         if getattr(model, name) not in allowed:
@@ -48,12 +52,12 @@ def check_settings(model: TagTopicModel, corpus: Collection) -> None:
     if not model.tol >= 0:
         raise ValueError(f"tol={model.tol!r}: expected a number from 0")
     check_validation(model.validation_fraction, model.patience)
-    check_prior("tag_weight_prior", model.tag_weight_prior, size=corpus.n_tags)
+    check_prior("tag_weight_prior", model.tag_weight_prior, size=n_tags)
     check_prior("latent_weight_prior", model.latent_weight_prior, size=1)
     if model.latent_topic_prior is not None:
         check_prior("latent_topic_prior", model.latent_topic_prior, size=model.n_topics)
     check_prior("tag_topic_prior", model.tag_topic_prior, size=model.n_topics, zero=True)
-    check_prior("topic_word_prior", model.topic_word_prior, size=corpus.n_words, zero=True)
+    check_prior("topic_word_prior", model.topic_word_prior, size=n_words, zero=True)
 
 
 def seed_of(model: TagTopicModel) -> int:
@@ -119,7 +123,7 @@ def _tag_topic_prior(model: TagTopicModel) -> Float64s:
         prior = TAG_TOPIC_TOKENS
     if np.ndim(prior) == 0:
         return np.full(model.n_topics, float(prior) / model.n_topics)
-    return np.asarray(prior, np.float64)
+    return np.array(prior, np.float64)  # a copy: the model keeps it, whatever becomes of what was given
 
 
 def topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
@@ -131,7 +135,7 @@ def topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
         prior = TOPIC_WORD_SCALE
     if np.ndim(prior) == 0:
         return np.asarray(float(prior) * len(frequencies) * frequencies)
-    return np.asarray(prior, np.float64)
+    return np.array(prior, np.float64)
 
 
 def learning_of(model: TagTopicModel, corpus: Collection, documents: Float64s | None = None) -> Learning:

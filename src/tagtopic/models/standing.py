@@ -14,6 +14,10 @@ from tagtopic.inference.parameters import Behind, Parameters, Priors
 PARAMETERS = ("psi", "theta", "pi", "mu")
 PRIORS = ("alpha", "beta")
 SIZES = ("topic_sizes", "tag_sizes")
+BEHIND = ("topics_behind", "tags_behind")
+
+Shapes = dict[str, tuple[int, ...]]
+"""Of arrays, by their names."""
 
 
 @dataclass(frozen=True)
@@ -50,3 +54,10 @@ class Standing:
             priors,
             *(arrays[prefix + name] for name in SIZES),
         )
+
+
+def standing_shapes(words: int, tags: int, topics: int) -> Shapes:
+    """The shapes of what ``to_arrays`` gives, of a model with so many words, tags and topics."""
+    by_topic = dict.fromkeys(("mu", "alpha", "topic_sizes", "topics_behind"), (topics,))
+    by_tag = dict.fromkeys(("pi", "tag_sizes", "tags_behind"), (tags,))
+    return {"psi": (words, topics), "theta": (tags, topics), "beta": (words,), "latent": (2,), **by_topic, **by_tag}

@@ -21,7 +21,7 @@ WRITE_BYTES = 1 << 24
 
 
 class StorageError(ValueError):
-    """The file is not of the kind that was asked for, or damaged, or from a newer version."""
+    """The file is not of the kind that was asked for, or damaged, or in a format of another version."""
 
 
 def write_tensors(path: Path, kind: str, header: dict[str, Any], tensors: dict[str, Any]) -> None:
@@ -59,8 +59,8 @@ def _write(file: BinaryIO, metadata: dict[str, str], arrays: dict[str, Any]) -> 
             release(part)
 
 
-def read_tensors(path: Path, kind: str, newest: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The header and the arrays of a file that ``write_tensors`` wrote as this ``kind``."""
+def read_tensors(path: Path, kind: str, newest: int, oldest: int = 1) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and the arrays of a file that ``write_tensors`` wrote as this ``kind``, in one of these formats."""
     from safetensors import SafetensorError, safe_open
 
     if path.is_dir():
@@ -68,13 +68,19 @@ def read_tensors(path: Path, kind: str, newest: int) -> tuple[dict[str, Any], di
     try:
         with safe_open(str(path), framework="numpy") as file:
             header = json.loads((file.metadata() or {})[kind])
-            if header["format"] > newest:
-                raise StorageError(
-                    f"{path} was written by tagtopic {header['version']} in format {header['format']}; this is "
-                    f"tagtopic {__version__}, which reads up to format {newest}: a newer tagtopic is needed"
-                )
+            if not oldest <= header["format"] <= newest:
+                raise StorageError(_another_format(path, header, newest, oldest))
             return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except StorageError:
         raise
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise StorageError(f"{path} is not a {kind}, or it is damaged ({error})") from error
+
+
+def _another_format(path: Path, header: dict[str, Any], newest: int, oldest: int) -> str:
+    found = header["format"]
+    reads = f"up to format {newest}: a newer" if found > newest else f"from format {oldest} on: an older"
+    return (
+        f"{path} was written by tagtopic {header['version']} in format {found}; this is tagtopic {__version__}, "
+        f"which reads {reads} tagtopic is needed"
+    )
