@@ -55,3 +55,17 @@ def test_weighted_log_sum_is_the_numpy_line_it_replaces(seed: int, n_topics: int
     weights = random.choice([0.0, 0.5, 1.0, 2.0], 6)
     expected = (weights[1:5, None] * np.log(matrix[1:5])).sum()
     np.testing.assert_allclose(weighted_log_sum(matrix, 1, 5, weights), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_part_has_the_same_bits_when_it_is_made_elsewhere_and_added_later() -> None:
+    random = np.random.default_rng(0)
+    matrix = random_array((80, 40), density=0.4, format="csr", random_state=random)
+    index = index_columns(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), 40)
+    for dtype in ("float32", "float64"):
+        values, vectors, factors, before = (
+            random.random(shape).astype(dtype) for shape in (matrix.nnz, (80, 10), (40, 10), (40, 10))
+        )
+        here, elsewhere = before.copy(), np.zeros((40, 10), dtype)
+        for sums in (here, elsewhere):
+            add_scaled_rows(index, 0, len(index.columns), values, vectors, factors, sums)
+        np.testing.assert_array_equal(here, before + elsewhere)

@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 
 from tagtopic.inference.arrays import Documents, Float64s, Model, Shares
-from tagtopic.inference.weight_draws import draw_dirichlet, draw_place, draw_weights
+from tagtopic.inference.weight_draws import draw_dirichlet, draw_place, draw_weights, seed_of
 
 EMPTY = Shares(np.empty(0), np.empty(0), np.empty(0))
 PSI = np.array([[0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # words x topics: they share none
 THETA = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 
-def drawn(*, latent: bool, n: int = 800, seed: int = 3, counts: tuple[int, ...] = (4, 5, 3, 6)) -> Float64s:
+def drawn(*, latent: bool, n: int = 800, seed: int = 3, counts: tuple[float, ...] = (4, 5, 3, 6)) -> Float64s:
     """Of two tags that have a topic each, and so each word's tag is known; the third topic is the latent tag's only."""
+    count_type = np.float32 if any(count % 1 for count in counts) else np.int32
     documents = Documents(
-        np.array([0, 1, 5]), np.array([3, 0, 1, 2, 3], np.int32), np.array([9, *counts], np.int32),
+        np.array([0, 1, 5]), np.array([3, 0, 1, 2, 3], np.int32), np.array([9, *counts], count_type),
         np.array([0, 1, 3]), np.array([1, 0, 1], np.int32),
     )  # fmt: skip
     mu = np.array([1e-9, 1e-9, 2.0])
@@ -63,3 +64,18 @@ def test_dirichlet_draws_have_their_mean_and_spread() -> None:
     draws = np.array([[draw_dirichlet(shape, out), *out][1:] for _ in range(3000)])
     np.testing.assert_allclose(draws.mean(axis=0), [0.25, 0.75], atol=0.02)
     assert draws[:, 0].std() == pytest.approx(np.sqrt(0.25 * 0.75 / 9), rel=0.1)
+
+
+def test_a_fractional_count_is_credited_in_full() -> None:
+    halves = drawn(latent=False, n=4000, counts=(4.5, 5.5, 3.25, 0.75))
+    assert halves.mean(axis=0) == pytest.approx(np.array([1 + 10.0, 2 + 3.25]) / 16.25, abs=0.01)
+
+
+def test_draws_are_by_the_document_and_not_by_its_place() -> None:
+    documents = Documents(
+        np.array([0, 2, 4, 6]), np.array([0, 2, 0, 3, 0, 2], np.int32), np.array([4, 5, 4, 5, 4, 5], np.int32),
+        np.array([0, 2, 4, 6]), np.array([0, 1] * 3, np.int32),
+    )  # fmt: skip
+    assert seed_of(documents, 0, 3) == seed_of(documents, 2, 3)
+    assert seed_of(documents, 0, 3) != seed_of(documents, 1, 3)
+    assert seed_of(documents, 0, 3) != seed_of(documents, 0, 4)

@@ -103,3 +103,29 @@ def test_names_that_differ_by_punctuation_or_one_letter_may_be_one_tag() -> None
 def test_documents_without_tags_cannot_be_audited(model: TWDA) -> None:
     with pytest.raises(ValueError, match="nothing to audit"):
         model.audit_tags(TEST.counts)
+
+
+def belongings(model: TWDA, corpus: Corpus, document: str) -> dict[str, float]:
+    return {entry.tag: entry.belongs for entry in model.audit_tags(corpus).entries if entry.document == document}
+
+
+def test_a_document_is_not_judged_by_itself_though_another_has_its_words() -> None:
+    wrong = next(tag for tag in TRAIN.tag_names if tag not in TRAIN[0].tags)
+    found = []
+    for first in (1, 0):  # without the document whose copy is the last, and with it
+        rows = [*range(first, len(TRAIN)), 0]
+        tags = [*(TRAIN[i].tags for i in rows[:-1]), [*TRAIN[0].tags, wrong, "its own"]]
+        ids = [*map(str, rows[:-1]), "the copy"]
+        corpus = Corpus.from_counts(TRAIN.counts[rows], tags, words=TRAIN.words, ids=ids)
+        copied = TWDA(16, random_state=0, max_iter=10, progress=False).fit(corpus)
+        found.append(belongings(copied, corpus, "the copy"))
+    assert found[1]["its own"] == found[0]["its own"] == 0.5
+    assert found[1][wrong] < 0.5
+
+
+def test_documents_are_known_again_though_words_of_them_were_held_out() -> None:
+    tags = [[*document.tags, f"only {i}"] for i, document in enumerate(TRAIN)]
+    corpus = Corpus.from_counts(TRAIN.counts, tags, words=TRAIN.words)
+    watched = TWDA(8, random_state=0, max_iter=3, validation_fraction=0.5, progress=False).fit(corpus)
+    report = watched.audit_tags(corpus)
+    assert {entry.belongs for entry in report.entries if entry.tag.startswith("only ")} == {0.5}

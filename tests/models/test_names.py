@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tagtopic import TWDA, Corpus
+from tagtopic.models.prediction import names
 from tagtopic.models.prediction.memory import few_words
 from tagtopic.models.prediction.names import name_shares, name_words
 
@@ -44,3 +45,14 @@ def test_short_texts_are_parts_of_documents() -> None:
     assert set(lengths) == {1, 2, 3, 4}
     assert ((few != 0).multiply(few != counts)).nnz == 0
     assert few.toarray()[few.toarray() > 0] == pytest.approx(counts.toarray()[few.toarray() > 0])
+
+
+def test_shares_do_not_depend_on_the_order_of_a_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [f"word{i}" for i in range(12)]
+    scores = np.random.default_rng(0).random(12).astype(np.float32)
+    found = []
+    for order in (words, words[::-1], words[5:] + words[:5]):
+        monkeypatch.setattr(names, "name_words", lambda _, order=order: list(order))
+        found.append(names.name_shares(["a name"], words, scores).toarray())
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])

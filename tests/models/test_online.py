@@ -191,3 +191,22 @@ def test_online_learning_is_not_for_clusters() -> None:
         TWDA(4, learning="sometimes").fit(SMALL)
     with pytest.raises(ValueError, match="batch_size=0"):
         TWDA(4, learning="online", batch_size=0).fit(SMALL)
+
+
+@pytest.mark.parametrize("prior", ["tag_weight_prior", "topic_word_prior"])
+def test_new_words_and_tags_are_learnt_beside_priors_that_were_arrays(prior: str) -> None:
+    size = {"tag_weight_prior": SMALL.n_tags, "topic_word_prior": SMALL.n_words}[prior]
+    model = TWDA(3, max_iter=3, random_state=0, **{prior: np.full(size, 0.5)}).fit(SMALL)  # type: ignore[arg-type]
+    new = Corpus.from_counts(SMALL.counts[:10], [["new"]] * 10, words=[*SMALL.words[:-1], "newer"])
+    for _ in range(2):
+        model.partial_fit(new)
+    assert model.tag_names_[-1] == "new"
+    assert getattr(model, f"{prior}_")[-1] == pytest.approx(0.5)
+
+
+def test_after_more_documents_the_last_iteration_is_the_one_that_is_kept() -> None:
+    model = TWDA(3, max_iter=4, validation_fraction=0.3, patience=2, random_state=0).fit(SMALL)
+    for _ in range(4):
+        model.partial_fit(SMALL[:20])
+    assert model.best_iteration_ == model.n_iter_ == len(model.bound_) == 8
+    assert not model.stopped_early_

@@ -152,3 +152,12 @@ def test_a_tampered_memory_is_damage(films: TWDA, tmp_path: Path) -> None:
     save_file(tensors, str(tmp_path / "bad.tagtopic"), metadata=metadata)
     with pytest.raises(ModelFileError, match="do not fit together"):
         TWDA.load(tmp_path / "bad.tagtopic")
+
+
+def test_fractional_counts_are_not_cut_to_whole_ones() -> None:
+    tags = [list(document.tags) for document in TRAIN]
+    shares = TRAIN.counts / np.asarray(TRAIN.lengths())[:, None]
+    learnt = TWDA(16, random_state=0, max_iter=5, progress=False).fit(shares, tags=tags)
+    of_test = TEST.counts / np.asarray(TEST.lengths())[:, None]
+    hits = [best[0][0] in document.tags for best, document in zip(learnt.predict_tags(of_test, 1), TEST, strict=True)]
+    assert np.mean(hits) > 0.5

@@ -83,6 +83,13 @@ def index_columns(starts: Int64s, indices: Int32s, n_columns: int) -> ColumnInde
     return ColumnIndex(columns, column_starts, rows, slots)
 
 
+@compiled
+def add_row(sums: Floats, row: int, values: Floats) -> None:
+    """``sums[row] += values``, and nothing else: a product would be fused into it where sums may be reordered."""
+    for k in range(values.shape[0]):
+        sums[row, k] += values[k]
+
+
 @compiled_reordering
 def add_scaled_rows(
     index: ColumnIndex, first: int, last: int, values: Floats, vectors: Floats, factors: Floats, sums: Floats
@@ -95,6 +102,7 @@ def add_scaled_rows(
     n_topics = vectors.shape[1]
     run = np.empty(n_topics, vectors.dtype)
     total = np.empty(n_topics, np.float64)
+    part = np.empty(n_topics, sums.dtype)
     scaled = factors.shape[0] > 0
     for i in range(first, last):
         if i + AHEAD < last:
@@ -121,9 +129,6 @@ def add_scaled_rows(
             for k in range(n_topics):
                 total[k] += run[k]
         column = index.columns[i]
-        if scaled:
-            for k in range(n_topics):
-                sums[column, k] += sums.dtype.type(factors[column, k] * total[k])
-        else:
-            for k in range(n_topics):
-                sums[column, k] += sums.dtype.type(total[k])
+        for k in range(n_topics):
+            part[k] = factors[column, k] * total[k] if scaled else total[k]
+        add_row(sums, column, part)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from tagtopic.compiled import compiled_reordering
-from tagtopic.inference.accumulate import RUN, ColumnIndex
+from tagtopic.inference.accumulate import RUN, ColumnIndex, add_row
 from tagtopic.inference.arrays import Floats
 from tagtopic.inference.prefetch import AHEAD, prefetch_row
 from tagtopic.inference.products import products_with_four
@@ -168,10 +168,8 @@ def add_words_leaving_out(
                     total[k] += run[k]
         if end - index.starts[i] > RUN:
             for k in range(n_topics):
-                sums[word, k] += sums.dtype.type(total[k])
-        else:  # the same, without the way by double precision: most words are rare
-            for k in range(n_topics):
-                sums[word, k] += sums.dtype.type(run[k])
+                run[k] = total[k]
+        add_row(sums, word, run)
 
 
 @compiled_reordering
@@ -190,6 +188,7 @@ def add_tags_leaving_out(
     n_topics = theta.shape[1]
     zero = theta.dtype.type(0)
     total = np.empty(n_topics, np.float64)
+    part = np.empty(n_topics, sums.dtype)
     for i in range(first, last):
         tag = index.columns[i]
         total[:] = 0
@@ -200,4 +199,5 @@ def add_tags_leaving_out(
                 others = pull[d, k] - own * own_pull[d, k]
                 total[k] += weight * (others if others > 0 else zero)
         for k in range(n_topics):
-            sums[tag, k] += sums.dtype.type(theta[tag, k] * total[k])
+            part[k] = theta[tag, k] * total[k]
+        add_row(sums, tag, part)

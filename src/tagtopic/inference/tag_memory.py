@@ -66,7 +66,7 @@ class Queries(NamedTuple):
 
 
 @compiled
-def weigh(starts: Int64s, words: Int32s, counts: Int32s, scores: Floats, weights: Floats) -> None:
+def weigh(starts: Int64s, words: Int32s, counts: Int32s | Floats, scores: Floats, weights: Floats) -> None:
     """Documents' words as entries of unit vectors: repeats count for little (see SATURATION)."""
     for i in range(starts.shape[0] - 1):
         squares = 0.0

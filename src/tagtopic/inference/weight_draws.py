@@ -16,6 +16,9 @@ import numpy as np
 from tagtopic.compiled import compiled
 from tagtopic.inference.arrays import Documents, Float64s, Floats, Model
 
+PRIME = np.uint64(0x100000001B3)
+"""By which a hash is multiplied (FNV)."""
+
 
 @compiled
 def draw_dirichlet(shape: Float64s, out: Float64s) -> None:
@@ -42,11 +45,23 @@ def draw_place(weights: Float64s, total: float) -> int:
 
 
 @compiled
+def seed_of(documents: Documents, d: int, seed: int) -> int:
+    """A seed by the document's own words and tags: its draws are the same wherever it stands among others."""
+    value = np.uint64(seed)
+    for p in range(documents.word_starts[d], documents.word_starts[d + 1]):
+        value = (value ^ np.uint64(documents.words[p])) * PRIME
+        value = (value ^ np.uint64(1024 * documents.counts[p])) * PRIME
+    for p in range(documents.tag_starts[d], documents.tag_starts[d + 1]):
+        value = (value ^ np.uint64(documents.tags[p])) * PRIME
+    return int((value ^ (value >> np.uint64(32))) & np.uint64(0xFFFFFFFF))
+
+
+@compiled
 def draw_weights(
     documents: Documents, d: int, model: Model, theta: Floats, seed: int, burn_in: int, draws: Float64s
 ) -> None:
     """Fill ``draws`` (draws, tags and last the latent one if the document has it) for document d."""
-    np.random.seed(seed)  # noqa: NPY002
+    np.random.seed(seed_of(documents, d, seed))  # noqa: NPY002
     n_draws, size = draws.shape
     n_topics = model.psi.shape[1]
     first, last = documents.word_starts[d], documents.word_starts[d + 1]
@@ -82,11 +97,14 @@ def draw_weights(
             total = float(by_tag.sum())
             if total <= 0:
                 continue
-            for _ in range(int(documents.counts[first + i])):
+            left = float(documents.counts[first + i])
+            while left > 0:  # token by token; of a fractional count the last is less than one
+                amount = min(left, 1.0)
+                left -= 1.0
                 place = draw_place(by_tag, total)
-                credit[place] += 1
+                credit[place] += amount
                 if place == n_tags:
-                    topic_credit[draw_place(by_topic, of_latent)] += 1
+                    topic_credit[draw_place(by_topic, of_latent)] += amount
         draw_dirichlet(credit, weights)
         if latent:
             draw_dirichlet(topic_credit, mix)

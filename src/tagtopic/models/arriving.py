@@ -30,7 +30,7 @@ def learn_more(model: TagTopicModel, corpus: Corpus) -> None:
 
         corpus = without_tags(corpus)
     corpus = corpus.align(*_grown_names(model, corpus)).corpus
-    setup.check_settings(model, corpus)
+    setup.check_settings(model, None)
     if not model._latent:
         setup.require_tags(corpus)
     if not corpus.n_tokens:
@@ -123,6 +123,7 @@ def _keep(model: TagTopicModel, corpus: Corpus, learner: OnlineLearner, objectiv
         model.latent_topic_prior_ = parameters.mu
     model.tag_topic_prior_, model.topic_word_prior_ = learner.priors.alpha, learner.priors.beta
     model.bound_ = np.append(model.bound_, objective)
+    model.validation_perplexity_ = np.empty(0)  # no words were held out of these: the last iteration is kept
     model.n_iter_ += 1
     model.tag_predictor_ = _grown_predictor(model.tag_predictor_, corpus, model.n_jobs)
 

@@ -85,9 +85,9 @@ class TagTopicModel(
         """Learn from a Corpus, or from texts or a matrix of word counts (documents, words) with ``tags`` beside them;
         or from what ``SparkEngine.read`` gave, on that engine.
 
-        ``tags`` is a list of lists of names or a 0/1 matrix. ``y`` is ignored, as in scikit-learn's transformers.
-        Ctrl-C ends the fit early and the model stays as it then stood. With a ``checkpoint`` of the same corpus and
-        settings, the fit goes on from there.
+        ``tags`` is a list of lists of names, or a 0/1 matrix or data frame of them. ``y`` is ignored, as in
+        scikit-learn's transformers. Ctrl-C ends the fit early and the model stays as it then stood. With a
+        ``checkpoint`` of the same corpus and settings, the fit goes on from there.
 
         Examples
         --------
@@ -105,6 +105,9 @@ class TagTopicModel(
                 outcome, history = fit.outcome, fit.history
             del fit  # its second copy of the topics need not stay while tags are learnt to be predicted
             self._keep(training, outcome, history)
+        # documents with the words that were held out of them, as they are when they come to be audited
+        whole = inputs.without_unseen_words(corpus, self.word_counts_) if isinstance(corpus, Corpus) else corpus
+        self.tag_predictor_ = TagPredictor.fit(whole, n_jobs=self.n_jobs)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, tags: Any = None) -> Self:
@@ -180,7 +183,9 @@ class TagTopicModel(
         if intervals is not None:
             from tagtopic.models.intervals import weight_intervals
 
-            return weight_intervals(self.parameters_, self.aligned(X, tags), intervals, self.n_jobs)
+            corpus = self.aligned(X, tags)
+            drawn = weight_intervals(self.parameters_, corpus, intervals, self.n_jobs)
+            return (drawn, self._posteriors(corpus, None).latent) if return_latent else drawn
         found = self._posteriors(X, tags)
         return (found.weights, found.latent) if return_latent else found.weights
 
@@ -210,6 +215,7 @@ class TagTopicModel(
         """
         from tagtopic.evaluation.perplexity import perplexity
 
+        check_is_fitted(self)
         return perplexity(self, X, tags=tags, method=method, random_state=random_state).value
 
     def score(self, X: Any, y: Any = None, *, tags: Any = None) -> float:
@@ -277,6 +283,7 @@ class TagTopicModel(
         >>> model.parameters_.psi.shape == (corpus.n_words, 2)
         True
         """
+        check_is_fitted(self)
         return Parameters(
             psi=self.components_.T,
             theta=self.tag_topics_,
@@ -298,7 +305,7 @@ class TagTopicModel(
         corpus: Collection
         if isinstance(X, RemoteCorpus):
             corpus = inputs.remote(X, tags, uses_tags=self._uses_tags)
-            self.n_features_in_ = X.n_words
+            self._take_columns(X.n_words)
         else:
             here = self._as_corpus(X, tags, reset=True)
             corpus = here if self._uses_tags else inputs.without_tags(here)
@@ -315,20 +322,27 @@ class TagTopicModel(
                 "the documents are on a cluster: bring some here, as in corpus[rows], or apply the model there with "
                 "tagtopic.engines.spark.frames.apply_model"
             )
+        known_tags = None if reset else self.tag_names_
         if isinstance(X, Corpus):
             if reset:
-                self.n_features_in_ = X.n_words
-            return inputs.with_tags(X, tags)
+                self._take_columns(X.n_words)
+            return inputs.with_tags(X, tags, known_tags)
         if inputs.is_texts(X):
-            corpus = inputs.corpus_from_texts(X, tags, None if reset else self.words_, None if reset else self.rules_)
+            words, rules = (None, None) if reset else (self.words_, self.rules_)
+            corpus = inputs.corpus_from_texts(X, tags, words, rules, known_tags)
             if reset:
-                self.n_features_in_ = corpus.n_words
+                self._take_columns(corpus.n_words)
             return corpus
         counts = validate_data(self, X, accept_sparse="csr", dtype=NUMBERS, reset=reset)
         check_non_negative(counts, type(self).__name__)
         words = getattr(self, "feature_names_in_", None) if reset else self.words_
-        known_tags = None if reset else self.tag_names_
         return inputs.corpus_from_matrix(sp.csr_array(counts), tags, words, known_tags)
+
+    def _take_columns(self, number: int) -> None:
+        """Be fitted on so many columns, and not on those of an earlier data frame."""
+        self.n_features_in_ = number
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _keep(self, corpus: Collection, outcome: Standing, history: History) -> None:
         parameters = outcome.parameters
@@ -352,7 +366,6 @@ class TagTopicModel(
         self.n_iter_ = len(history.bound)
         self.converged_ = history.converged
         self.interrupted_ = history.interrupted
-        self.tag_predictor_ = TagPredictor.fit(corpus, n_jobs=self.n_jobs)
 
     @property
     def _n_features_out(self) -> int:

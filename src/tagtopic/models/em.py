@@ -208,14 +208,15 @@ class ExpectationMaximisation(Fit):
         if self.best is not None and self._sums.psi is self.best.parameters.psi:
             self._sums = Statistics(np.empty_like(self._sums.psi), np.empty_like(self._sums.theta), 0.0)
         sums = self.engine.expect(self.parameters, self._sums, sweeps=self.settings.sweeps)
-        self.history.bound.append(sums.objective + self.engine.log_prior(self.parameters, self.priors))
-        iteration = len(self.history.bound)
-        self.history.converged = self._settled()
+        bound = sums.objective + self.engine.log_prior(self.parameters, self.priors)
         used = self.parameters
         found = self.engine.maximise(sums, self.priors)
         self.topic_sizes, self.tag_sizes = found.topic_sizes, found.tag_sizes
         self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
         self._sums = Statistics(used.psi, used.theta, 0.0)  # the two sets of arrays take turns
+        self.history.bound.append(bound)  # only now is it an iteration: an interrupt may come at any line
+        iteration = len(self.history.bound)
+        self.history.converged = self._settled()
         if self.settings.learning.anything and self.settings.learning.schedule.due(iteration):
             self._learn_priors(warm=self.settings.learning.schedule.warm(iteration))
             self.history.prior_updates.append(iteration)

@@ -45,13 +45,12 @@ class WeightIntervals:
 def weight_intervals(
     parameters: Parameters, corpus: Corpus, level: float, n_jobs: int | None, random_state: int = 0
 ) -> WeightIntervals:
-    """Draw each document's weights and take their mean and quantiles. Threads do not change the result."""
+    """Draw each document's weights and take their mean and quantiles. Neither threads nor other documents change it."""
     if not 0 < level < 1:
         raise ValueError(f"intervals={level!r}: expected a probability between 0 and 1, such as 0.9")
     model = as_model(parameters, MAP)
     documents = documents_of(corpus, 0, len(corpus))
     starts = documents.tag_starts
-    seeds = np.random.default_rng(random_state).integers(2**32, size=len(corpus), dtype=np.uint32)
     table = np.empty((3, corpus.tags.nnz), np.float64)
     lengths = corpus.lengths()
     ends = ((1 - level) / 2, (1 + level) / 2)
@@ -63,7 +62,7 @@ def weight_intervals(
                 continue
             n_draws, burn_in = (base + slope * int(lengths[d]) for base, slope in (DRAWS, BURN_IN))
             draws = np.empty((n_draws, n_tags + int(parameters.latent)))
-            draw_weights(documents, d, model, parameters.theta, int(seeds[d]), burn_in, draws)
+            draw_weights(documents, d, model, parameters.theta, random_state, burn_in, draws)
             entries = slice(starts[d], starts[d + 1])
             table[0, entries] = draws[:, :n_tags].mean(axis=0)
             table[1:, entries] = np.quantile(draws[:, :n_tags], ends, axis=0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tagtopic.corpus.kinds import kind_of
 from tagtopic.inference.arrays import Float64s, Floats
 from tagtopic.models.posterior import largest
 
@@ -31,7 +32,8 @@ class Questions:
         >>> sorted(word for word, probability in model.top_words(topic, 2))
         ['killer', 'police']
         """
-        return largest(self.components_[self._topic(topic)], self.words_, n)
+        topic = self._topic(topic)
+        return largest(self.components_[topic], self.words_, n)
 
     def top_tags(self, topic: int, n: int = 10) -> list[tuple[str, float]]:
         """The n tags that speak most of a topic: p(tag | topic), each tag weighed by how often it is used.
@@ -42,7 +44,8 @@ class Questions:
         >>> [tag for tag, share in model.top_tags(topic, 2)]
         ['crime', 'Fincher']
         """
-        joint = self.tag_topics_[:, self._topic(topic)] * self.tag_frequencies_
+        topic = self._topic(topic)
+        joint = self.tag_topics_[:, topic] * self.tag_frequencies_
         return largest(joint / max(float(joint.sum()), 1e-300), self.tag_names_, n)
 
     def top_topics(self, tag: str, n: int = 5) -> list[tuple[int, float]]:
@@ -54,7 +57,8 @@ class Questions:
         >>> round(share, 1)
         0.9
         """
-        row = self.tag_topics_[self._tag(tag)]
+        number = self._tag(tag)
+        row = self.tag_topics_[number]
         return [(int(topic), float(row[topic])) for topic in np.argsort(-row, kind="stable")[:n]]
 
     def tag_words(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
@@ -65,7 +69,8 @@ class Questions:
         >>> model.tag_words("space", 1)[0][0]
         'ship'
         """
-        return largest(self.tag_topics_[self._tag(tag)] @ self.components_, self.words_, n)
+        number = self._tag(tag)
+        return largest(self.tag_topics_[number] @ self.components_, self.words_, n)
 
     def most_used_tags(self, n: int = 10, *, kind: str | None = None) -> list[str]:
         """The n tags on most documents, of one kind if one is given (what stands before the colon).
@@ -76,9 +81,11 @@ class Questions:
         ['crime', 'space']
         """
         check_is_fitted(self)
+        if not self.tag_names_:
+            raise ValueError("the model has learnt no tags")
         order = np.argsort(-self.tag_frequencies_, kind="stable")
         names = (self.tag_names_[i] for i in order)
-        chosen = [tag for tag in names if kind is None or tag.startswith(f"{kind}:")]
+        chosen = [tag for tag in names if kind is None or kind_of(tag) == kind]
         if not chosen:
             kinds = sorted({tag.partition(":")[0] for tag in self.tag_names_ if ":" in tag})
             raise ValueError(f"the model has no tags of kind {kind!r}; it has {', '.join(kinds) or 'none with kinds'}")
@@ -92,7 +99,8 @@ class Questions:
         >>> model.similar_tags("space", 1)[0][0]
         'monster'
         """
-        return most_alike(np.sqrt(self.tag_topics_), self._tag(tag), self.tag_names_, n)
+        number = self._tag(tag)
+        return most_alike(np.sqrt(self.tag_topics_), number, self.tag_names_, n)
 
     def _topic(self, topic: int) -> int:
         check_is_fitted(self)

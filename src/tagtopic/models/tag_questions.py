@@ -158,8 +158,9 @@ class TagQuestions:
         check_is_fitted(self)
         if isinstance(document, Document):
             own = [document.tags if tags is None else tags]
-            words = list(document.words)
-            document = Corpus.from_counts([list(document.words.values())], own, words=words, ids=[document.id])
+            words, counts = list(document.words), list(document.words.values())
+            fractional = any(count != int(count) for count in counts)
+            document = Corpus.from_counts([counts], own, words=words, ids=[document.id], fractional=fractional)
             tags = None
         elif isinstance(document, str):
             document, tags = [document], None if tags is None else [tags]
@@ -185,6 +186,8 @@ class TagQuestions:
         from tagtopic.models.audit import audit
 
         check_is_fitted(self)
+        if not self.tag_names_:
+            raise ValueError("the model has learnt no tags, so there are none that it could audit")
         if self.tag_predictor_ is None:
             raise ValueError("the model does not remember documents with tags: fit_tag_predictor(corpus) makes it")
         corpus = self.aligned(X, tags)

@@ -120,8 +120,9 @@ def hold_out(corpus: Collection, fraction: float | None, seed: int) -> Iterator[
         held_out = _held_out(corpus, training, rows, scored)
         if not len(held_out.rows):
             raise ValueError(
-                f"validation_fraction={fraction} holds out no word of {len(corpus)} documents: it takes documents with "
-                "two words or more, and words that other documents have too; give a larger share, or none"
+                f"a share of {fraction:g} holds out no word of {len(corpus)} documents (validation_fraction asks for "
+                'it, and topic_word_prior="estimate"): it takes documents with two words or more, and words that '
+                "other documents have too"
             )
         yield training, held_out
 

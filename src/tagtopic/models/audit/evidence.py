@@ -88,10 +88,21 @@ class Remembered:
         """On how many remembered documents each tag is."""
         return self.predictor.memory.sizes
 
-    def rows_of(self, vectors: Any) -> Any:
-        """Which remembered document has just the same words as each vector; NEW if none has."""
-        places = {_key(self.documents, row): row for row in range(self.documents.shape[0] - 1, -1, -1)}
-        return np.array([places.get(_key(vectors, row), NEW) for row in range(vectors.shape[0])], np.int64)
+    def rows_of(self, vectors: Any, tags: Any) -> Any:
+        """Which remembered document each is: the first with the same words and tags, or if there is none the first
+        with the same words; NEW if none has these.
+        """
+        words_alone: dict[bytes, int] = {}
+        with_tags: dict[tuple[bytes, bytes], int] = {}
+        for row in range(self.documents.shape[0]):
+            words = _key(self.documents, row)
+            words_alone.setdefault(words, row)
+            with_tags.setdefault((words, _key(self.tags, row)), row)
+        found = np.empty(vectors.shape[0], np.int64)
+        for row in range(len(found)):
+            words = _key(vectors, row)
+            found[row] = with_tags.get((words, _key(tags, row)), words_alone.get(words, NEW))
+        return found
 
     def topics_of(self, vectors: Any) -> Floats:
         """Each document's topics by its words alone, as far from the corpus's as others are."""

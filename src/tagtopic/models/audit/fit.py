@@ -46,7 +46,7 @@ def tag_fit(
     remembered = Remembered.of(predictor, word_topics)
     mix, chance = _learn(remembered, n_jobs, random)
     vectors, tags = weighted_rows(corpus.counts, predictor.scores), sp.csr_array(corpus.tags)
-    asked = Asked(vectors, remembered.rows_of(vectors), tags, tags)
+    asked = Asked(vectors, remembered.rows_of(vectors, tags), tags, tags)
     values = probabilities(evidence(remembered, asked, n_jobs), mix[predictor.memory.kinds[tags.indices]])
     at_least = len(chance) - np.searchsorted(chance, values, side="left")
     unknown = remembered.others(asked) == 0

@@ -59,7 +59,8 @@ def weighted_entries(counts: Any, first: int, last: int, scores: Floats) -> tupl
         raise ValueError(f"the documents are of {counts.shape[1]} words, the tag predictor's of {len(scores)}")
     begin, end = counts.indptr[[first, last]].tolist()
     starts = read_only(counts.indptr[first : last + 1] - begin, np.int64)
-    words, amounts = read_only(counts.indices[begin:end], np.int32), read_only(counts.data[begin:end], np.int32)
+    words = read_only(counts.indices[begin:end], np.int32)
+    amounts = read_only(counts.data[begin:end], np.int32 if counts.dtype == np.int32 else np.float32)
     weights = np.empty(end - begin, np.float32)
     weigh(starts, words, amounts, read_only(scores, np.float32), weights)
     return starts, words, weights

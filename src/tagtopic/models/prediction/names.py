@@ -38,7 +38,7 @@ def name_shares(tag_names: Sequence[str], words: Sequence[str], scores: Floats) 
     tags: list[int] = []
     shares: list[float] = []
     for tag, name in enumerate(tag_names):
-        parts = name_words(name)
+        parts = sorted(name_words(name))  # sums must not depend on the order of a set
         known = [column[part] for part in parts if part in column]
         if not known:
             continue
