@@ -1,16 +1,19 @@
 """A model on documents, from the command line."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as parquet
 import pytest
 from tests.cli.conftest import Command
 
-from tagtopic import TWDA, Corpus
+from tagtopic import LDA, TWDA, Corpus
 
 READ = ("--text", "body", "--tags", "author,year")
+REPLACED = "is read by this command, which would replace it: give another name"
 
 
 def test_rank_gives_the_tag_weights(tagtopic: Command, model: Path, documents: Path) -> None:
@@ -29,6 +32,90 @@ def test_rank_for_a_person(tagtopic: Command, model: Path, documents: Path) -> N
     assert outcome.out.startswith("the first 20 of 60 documents")
     assert len(outcome.out.splitlines()) == 22
     assert "year:" not in outcome.out
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("row", [{"body": "engine wheel"}, {"body": "engine wheel", "author": "Emily"}])
+def test_rank_without_tags_that_the_model_knows_is_a_warning(
+    tagtopic: Command, model: Path, row: dict[str, str]
+) -> None:
+    named = ["--tags", "author"] if "author" in row else []
+    outcome = tagtopic("rank", model, "-", "--text", "body", *named, "-q", stdin=json.dumps(row))
+    assert outcome.code == 0
+    assert "warning: no document has a tag that the model knows" in outcome.err
+
+
+def test_rank_with_a_model_without_tags_is_refused(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    LDA(2, max_iter=1, random_state=0, progress=False).fit(Corpus.read(documents, text="body")).save(tmp_path / "lda")
+    outcome = tagtopic("rank", tmp_path / "lda", documents, *READ)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err == "error: the model has learnt no tags, so it cannot rank any\n"
+
+
+def test_ranked_rows_have_every_document_and_what_no_tag_explains(
+    tagtopic: Command, model: Path, tmp_path: Path
+) -> None:
+    rows = [{"id": "x", "body": "engine gear", "author": "Ada", "year": 1800}, {"id": "y", "body": "a storm"}]
+    stdin = "".join(json.dumps(row) + "\n" for row in rows)
+    for name in ("w.csv", "w.parquet"):
+        outcome = tagtopic("rank", model, "-", *READ, "-o", tmp_path / name, stdin=stdin)
+        assert outcome.err == f"wrote 3 rows to {tmp_path / name}\n"
+    with (tmp_path / "w.csv").open() as file:
+        found = list(csv.DictReader(file))
+    assert [(row["id"], row["rank"]) for row in found] == [("x", "1"), ("x", "2"), ("y", "")]
+    assert (found[2]["tag"], found[2]["weight"]) == ("", "")
+    assert float(found[2]["no_tag"]) == pytest.approx(1)
+    assert sum(float(row["weight"]) for row in found[:2]) + float(found[0]["no_tag"]) == pytest.approx(1)
+    table = parquet.read_table(tmp_path / "w.parquet")
+    assert table.column_names == list(found[0])
+    assert table.column("tag").to_pylist()[2] is None
+    outcome = tagtopic("rank", model, "-", *READ, "-o", tmp_path / "w.json", stdin=stdin)
+    assert outcome.err == f"wrote 2 records to {tmp_path / 'w.json'}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "columns"),
+    [
+        ("rank", ["id", "rank", "tag", "weight", "no_tag"]),
+        ("predict", ["id", "rank", "tag", "probability"]),
+        ("transform", ["id", "topic_0", "topic_1", "topic_2"]),
+    ],
+)
+def test_files_without_rows_have_their_columns(
+    tagtopic: Command, model: Path, tmp_path: Path, command: str, columns: list[str]
+) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    for name in ("e.csv", "e.parquet"):
+        assert tagtopic(command, model, tmp_path / "empty.jsonl", "-o", tmp_path / name, "-q").code == 0
+    assert (tmp_path / "e.csv").read_text() == ",".join(columns) + "\n"
+    schema = parquet.read_schema(tmp_path / "e.parquet")
+    assert (schema.names, str(schema.types[0]), str(schema.types[-1])) == (columns, "string", "double")
+
+
+@pytest.mark.parametrize("command", ["rank", "predict", "transform", "audit"])
+def test_what_is_read_is_not_replaced_and_a_folder_is_no_file(
+    tagtopic: Command, model: Path, documents: Path, tmp_path: Path, command: str
+) -> None:
+    own = tmp_path / "letters.jsonl"
+    own.write_bytes(documents.read_bytes())
+    for source in (own, f"{tmp_path}/./letters.jsonl", tmp_path, tmp_path / "*.jsonl"):
+        outcome = tagtopic(command, model, source, "--text", "body", "-o", own)
+        assert (outcome.code, outcome.err) == (1, f"error: {own} {REPLACED}\n")
+    assert own.read_bytes() == documents.read_bytes()
+    (tmp_path / "d.csv").mkdir()
+    outcome = tagtopic(command, model, documents, "--text", "body", "-o", tmp_path / "d.csv")
+    assert (outcome.code, outcome.err) == (1, f"error: {tmp_path / 'd.csv'} is a folder: give the name of a file\n")
+
+
+def test_predict_does_not_read_tags(tagtopic: Command, model: Path) -> None:
+    stdin = json.dumps({"body": "engine wheel", "tags": {"not": ["a", "tag"]}})
+    assert tagtopic("predict", model, "-", "--text", "body", stdin=stdin).code == 0
+
+
+def test_with_an_output_its_name_says_what_is_written(tagtopic: Command, model: Path, tmp_path: Path) -> None:
+    outcome = tagtopic("predict", model, "-", "--json", "-o", tmp_path / "p.csv", stdin="a gear")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert (tmp_path / "p.csv").read_text().startswith("id,rank,tag,probability\n")
 
 
 def test_transform_to_a_file(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
@@ -64,6 +151,7 @@ def test_predict_finds_the_author_of_a_new_text(tagtopic: Command, model: Path, 
     assert "no tags of kind 'venue'" in tagtopic(*asked, "--kinds", "venue", stdin=stdin).err
 
 
+@pytest.mark.filterwarnings("default:no document has a tag")
 @pytest.mark.parametrize("command", ["predict", "transform", "rank"])
 def test_plain_sentences_from_standard_input(tagtopic: Command, model: Path, command: str) -> None:
     sentences, rows = "Engine! gear, wheel.\n\na storm; lightning\n", '{"text": "Engine! gear"}\n{"text": "a storm"}\n'
@@ -100,7 +188,7 @@ def test_evaluate_measures_perplexity(tagtopic: Command, model: Path, documents:
 
 @pytest.mark.filterwarnings("default")
 def test_unknown_tags_are_one_warning(tagtopic: Command, model: Path) -> None:
-    stdin = json.dumps({"body": "engine wheel", "author": "Emily"})
+    stdin = json.dumps({"body": "engine wheel", "author": ["Ada", "Emily", "Anne"]})
     outcome = tagtopic("rank", model, "-", *READ[:2], "--tags", "author", stdin=stdin)
     assert outcome.code == 0
     assert outcome.err.startswith("warning: ")

@@ -23,17 +23,21 @@ def test_a_table_for_a_person(tagtopic: Command, model: Path, documents: Path) -
 def test_entries_are_those_of_the_model(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
     report = TWDA.load(model).audit_tags(Corpus.read(documents, text="body", tags=["author", "year"]))
     found: Any = tagtopic("audit", model, documents, *READ, "--json").json
-    assert [entry["document"] for entry in found] == report.entries.column("document")
-    assert found[0] == {**vars(report.entries[0]), "disagreeing": list(report.entries[0].disagreeing)}
+    assert [entry["id"] for entry in found] == report.entries.column("document")
+    first = report.entries[0]
+    assert list(found[0])[:3] == ["id", "document_number", "tag"]
+    assert found[0]["document_number"] == first.document_number
+    assert (found[0]["belongs"], found[0]["disagreeing"]) == (first.belongs, list(first.disagreeing))
     for name in ("audit.csv", "audit.parquet", "audit.json"):
         assert tagtopic("audit", model, documents, *READ, "-o", tmp_path / name).code == 0
     with (tmp_path / "audit.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["tag"] for row in rows] == report.entries.column("tag")
+    assert [row["id"] for row in rows] == report.entries.column("document")
     assert rows[0]["disagreeing"] == " ".join(report.entries[0].disagreeing)
-    assert parquet.read_table(tmp_path / "audit.parquet").column("belongs").to_pylist() == [
-        entry.belongs for entry in report.entries
-    ]
+    table = parquet.read_table(tmp_path / "audit.parquet")
+    assert table.column("belongs").to_pylist() == [entry.belongs for entry in report.entries]
+    assert table.column_names[:3] == ["id", "document_number", "tag"]
 
 
 def test_tags_kinds_and_duplicates(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
@@ -46,6 +50,11 @@ def test_tags_kinds_and_duplicates(tagtopic: Command, model: Path, documents: Pa
     assert "(no tag)" in tagtopic("audit", model, documents, *READ, "--about", "kinds").out
     assert tagtopic("audit", model, documents, *READ, "--about", "duplicates", "--json").json == []
     assert tagtopic("audit", model, documents, *READ, "--about", "duplicates").code == 0
+    for name in ("d.csv", "d.parquet"):
+        assert tagtopic("audit", model, documents, *READ, "--about", "duplicates", "-o", tmp_path / name).code == 0
+    header = ["first", "second", "topic_likeness", "first_documents", "second_documents", "together"]
+    assert (tmp_path / "d.csv").read_text() == ",".join(header) + "\n"
+    assert parquet.read_schema(tmp_path / "d.parquet").names == header
     assert tagtopic("audit", model, documents, *READ, "--about", "tags", "-o", tmp_path / "t.tsv").code == 0
 
 

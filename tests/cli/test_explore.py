@@ -57,6 +57,10 @@ def test_a_report_without_documents_and_of_a_saved_corpus(
 
 def test_mistakes_are_told(tagtopic: Command, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "there is no folder" in tagtopic("report", model, "-o", tmp_path / "no" / "a.html").err
+    assert tagtopic("report", model, "-o", tmp_path).err.startswith(f"error: {tmp_path} is a folder")
+    for option in ("--text", "--tags", "--id", "--tag-separator"):
+        for command in ("report", "serve"):
+            assert f"{option} is for the documents of --corpus" in tagtopic(command, model, option, "body").err
     assert "there is no model file" in tagtopic("serve", tmp_path / "none.tagtopic").err
     assert "--token is empty" in tagtopic("serve", model, "--token", " ").err
     with socket.socket() as taken:
@@ -68,6 +72,19 @@ def test_mistakes_are_told(tagtopic: Command, model: Path, tmp_path: Path, monke
     monkeypatch.setattr(optional, "find_spec", lambda package: None)
     for command in ("report", "serve"):
         assert "pip install 'tagtopic[explore]'" in tagtopic(command, model).err
+
+
+def test_a_report_replaces_nothing_that_it_is_made_of(
+    tagtopic: Command, model: Path, documents: Path, tmp_path: Path
+) -> None:
+    originals = {"m": model, "other": model, "letters.jsonl": documents}
+    for name, original in originals.items():
+        (tmp_path / name).write_bytes(original.read_bytes())
+    asked = ("report", tmp_path / "m", "--compare", tmp_path / "other", "--corpus", tmp_path / "letters.jsonl")
+    for name, original in originals.items():
+        outcome = tagtopic(*asked, "--text", "body", "-o", tmp_path / name)
+        assert (outcome.code, outcome.err.startswith(f"error: {tmp_path / name} is read by this command")) == (1, True)
+        assert (tmp_path / name).read_bytes() == original.read_bytes()
 
 
 def test_serving_this_machine_needs_no_token_and_others_do(

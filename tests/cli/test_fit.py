@@ -7,6 +7,7 @@ import pytest
 from tests.cli.conftest import Command
 
 from tagtopic import LDA, TWDA, TWTM
+from tagtopic.cli.fit import _stem
 from tagtopic.models.em import ExpectationMaximisation
 
 READ = ("--text", "body", "--tags", "author,year")
@@ -78,6 +79,32 @@ def test_a_killed_fit_goes_on_with_resume_and_ends_the_same(
     assert not list(tmp_path.glob("*.checkpoint"))
 
 
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ("nowhere.jsonl", ["--text", "body"]),
+        ("{documents}", ["--text", "bodey"]),
+        ("{documents}", ["--text", "body", "--stop-words", "xx"]),
+        ("{documents}", ["--text", "body", "--model", "twtm"]),  # which needs tags, and says so when it is fitted
+    ],
+)
+def test_a_fit_that_fails_keeps_the_checkpoint_of_another(
+    tagtopic: Command, documents: Path, tmp_path: Path, source: str, options: list[str]
+) -> None:
+    checkpoint = tmp_path / "m.checkpoint"
+    checkpoint.write_bytes(b"where a killed fit stood")
+    assert tagtopic("fit", source.format(documents=documents), *options, "-k", 2, "-o", tmp_path / "m").code == 1
+    assert checkpoint.read_bytes() == b"where a killed fit stood"
+    assert list(tmp_path.iterdir()) == [checkpoint]
+
+
+def test_a_fit_that_succeeds_leaves_no_checkpoint(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.checkpoint").write_bytes(b"where a killed fit stood")
+    fit = ("fit", documents, *READ, "-k", 2, "--max-iter", 2, "-q", "-o", tmp_path / "m")
+    assert tagtopic(*fit, "--checkpoint-every", 1).code == 0
+    assert list(tmp_path.iterdir()) == [tmp_path / "m"]
+
+
 def test_online_learning(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     assert tagtopic("fit", documents, *READ, "-k", 2, "-o", tmp_path / "m", "--learning", "online").code == 0
     assert TWDA.load(tmp_path / "m").learning == "online"
@@ -111,6 +138,23 @@ def test_a_model_gets_its_name_from_the_file(
     assert (tmp_path / "letters.tagtopic").is_file()
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("films.2019.jsonl", "films.2019"),
+        ("data/films.2020.CSV.gz", "films.2020"),
+        ("posts/*.parquet", "model"),
+        ("posts-*.jsonl", "posts-"),
+        ("notes.txt", "notes"),
+        ("drawn.corpus", "drawn"),
+        ("data/v1.2/", "v1.2"),
+        ("-", "stdin"),
+    ],
+)
+def test_only_what_says_the_format_is_left_out_of_the_name(file: str, name: str) -> None:
+    assert _stem(file) == name
+
+
 def test_a_wrong_column_lists_those_that_exist(tagtopic: Command, documents: Path) -> None:
     outcome = tagtopic("fit", documents, "--text", "bodey", "-q")
     assert outcome.code == 1
@@ -125,7 +169,10 @@ def test_a_wrong_column_lists_those_that_exist(tagtopic: Command, documents: Pat
     [
         (["nowhere.jsonl", "--text", "body"], 1, "nowhere.jsonl"),
         (["{documents}", "--text", "body", "-o", "no/such/folder/m"], 1, "there is no folder"),
+        (["{documents}", "--text", "body", "-o", "{documents.parent}"], 1, "error: {documents.parent} is a folder"),
         (["{documents}", "--text", "body", "-k", "0"], 2, "-k"),
+        (["{documents}", "--text", "body", "--seed", "5000000000"], 2, "4294967295"),
+        (["{documents}", "--weight-update", "gradient"], 1, "--weight-update gradient is for --engine spark"),
         (["{documents}", "--model", "bert"], 2, "bert"),
         ([], 2, "FILE"),
     ],
@@ -135,8 +182,19 @@ def test_mistakes_are_one_clear_sentence(
 ) -> None:
     outcome = tagtopic("fit", *(argument.format(documents=documents) for argument in arguments))
     assert outcome.code == code
-    assert message in outcome.err
+    assert message.format(documents=documents) in outcome.err
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("source", ["letters.jsonl", "./letters.jsonl", "*.jsonl", "."])
+def test_a_model_does_not_replace_what_it_is_learnt_from(
+    tagtopic: Command, documents: Path, tmp_path: Path, source: str
+) -> None:
+    own = tmp_path / "letters.jsonl"
+    own.write_bytes(documents.read_bytes())
+    outcome = tagtopic("fit", f"{tmp_path}/{source}", *READ, "-k", 2, "--max-iter", 1, "-o", own)
+    assert (outcome.code, outcome.err.startswith(f"error: {own} is read by this command")) == (1, True)
+    assert own.read_bytes() == documents.read_bytes()
 
 
 @pytest.mark.filterwarnings("default")
@@ -157,6 +215,31 @@ def test_ctrl_c_keeps_the_model_so_far(
     assert "interrupted after 3 iterations" in outcome.err
     assert f"the model so far is in {target}" in outcome.err
     assert TWDA.load(target).n_iter_ == 3
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(("every", "goes_on"), [(2, True), (5, False)])
+def test_a_second_ctrl_c_says_what_is_left(
+    tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int, goes_on: bool
+) -> None:
+    iterate = ExpectationMaximisation.iterate
+
+    def interrupted(em: ExpectationMaximisation) -> None:
+        if len(em.history.bound) == 3:
+            raise KeyboardInterrupt
+        iterate(em)
+
+    def interrupted_again(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ExpectationMaximisation, "iterate", interrupted)
+    monkeypatch.setattr(TWDA, "_keep", interrupted_again)
+    target = tmp_path / "m"
+    outcome = tagtopic("fit", documents, *READ, "-k", 2, "-o", target, "--checkpoint-every", every)
+    assert outcome.code == 130
+    assert f"stopped: {target} is not written" in outcome.err
+    assert (f"the same command with --resume goes on from {target}.checkpoint" in outcome.err) is goes_on
+    assert not target.exists()
 
 
 def test_spark_needs_to_be_told_where_the_cluster_is(tagtopic: Command, documents: Path, tmp_path: Path) -> None:

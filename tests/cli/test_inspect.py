@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import SUBJECTS, Command
 
+from tagtopic import LDA, Corpus
+
 
 def test_topics_are_listed_with_their_words_and_tags(tagtopic: Command, model: Path) -> None:
     outcome = tagtopic("topics", model)
@@ -49,6 +51,15 @@ def test_tags_by_kind_and_unknown_tags(tagtopic: Command, model: Path) -> None:
     assert unknown.code == 1
     assert "'author:Mary'" in unknown.err
     assert "it has author, year" in tagtopic("tags", model, "--kind", "color").err
+    both = tagtopic("tags", model, "author:Mary", "--kind", "year")
+    assert (both.code, "--kind year is for lists of tags" in both.err) == (1, True)
+
+
+def test_tags_of_a_model_without_any(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    LDA(2, max_iter=1, random_state=0, progress=False).fit(Corpus.read(documents, text="body")).save(tmp_path / "lda")
+    for tag in ([], ["author:Ada"]):
+        outcome = tagtopic("tags", tmp_path / "lda", *tag)
+        assert (outcome.code, outcome.err) == (1, "error: the model has learnt no tags, so it has none to show\n")
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet", "arrow"])

@@ -19,10 +19,16 @@ def test_a_table_for_a_person_and_json_for_programs(tagtopic: Command, documents
     assert [row["topics"] for row in again["table"]] == [1, 3]
 
 
-def test_what_is_not_a_number_is_told(tagtopic: Command, documents: Path) -> None:
-    outcome = tagtopic("search-topics", documents, *ASKED, "-k", "few")
+@pytest.mark.parametrize(("given", "told"), [("few", "-k few:"), ("0", "-k 0:"), ("5,-1", "-k 5,-1:"), ("", "-k '':")])
+def test_what_is_not_a_number_of_topics_is_told(tagtopic: Command, documents: Path, given: str, told: str) -> None:
+    outcome = tagtopic("search-topics", documents, *ASKED, "-k", given)
     assert outcome.code == 1
-    assert "--topics few" in outcome.err
+    assert outcome.err == f"error: {told} expected whole numbers from 1, such as -k 20,50,100\n"
+
+
+def test_a_seed_that_is_too_large_is_told(tagtopic: Command, documents: Path) -> None:
+    outcome = tagtopic("search-topics", documents, *ASKED, "--seed", 5000000000)
+    assert (outcome.code, "4294967295" in outcome.err) == (2, True)
 
 
 @pytest.mark.filterwarnings("default")

@@ -8,9 +8,9 @@ import typer
 
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
-from tagtopic.cli.inputs import Columns, model_and_corpus
+from tagtopic.cli.inputs import Columns, load_model, model_and_corpus, read_corpus, tell_of_no_tags
 from tagtopic.cli.on_spark import Destination, answer_on_spark
-from tagtopic.cli.output import Answer, Column, show
+from tagtopic.cli.output import Answer, Column, check_output, show
 from tagtopic.cli.tables import percent, predictions_answer, weights_answer
 
 SHOWN = 20  # documents in a table for a person; --json and --output have all
@@ -52,6 +52,8 @@ def rank(
         int | None, typer.Option("--top", "-n", min=1, help="At most so many tags of each document.")
     ] = None,
     file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
     engine: options.Engine = options.Where.LOCAL,
     master: options.Master = None,
@@ -60,15 +62,27 @@ def rank(
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Rank the tags of each document by how much they explain of its text."""
+    """Rank the tags of each document by how much they explain of its text.
+
+    What none of its tags explains is `no_tag`. A file has a row for each tag of a document, and one with an empty tag
+    for a document whose tags the model does not know; a .json file has a record for each document.
+    """
     options.check_engine(engine, master)
-    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
+    columns = Columns.of(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
     if engine is options.Where.SPARK:
         to = Destination(master, output, as_json=as_json, quiet=quiet)
         answer_on_spark(model, files, columns, ["tag_weights", "latent_weight"], to, n_ranked=top)
         return
-    fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
+    check_output(output, model, *files)
+    fitted = load_model(model, jobs)
+    if not fitted.tag_names_:
+        raise ValueError("the model has learnt no tags, so it cannot rank any")
+    corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
     ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
+    tell_of_no_tags(fitted, corpus)
     answer = weights_answer(_title(len(corpus), "tags by weight"), ranked, top)
     show(answer, as_json=as_json, output=output, quiet=quiet, at_most=SHOWN)
 
@@ -86,6 +100,8 @@ def predict(
         str, typer.Option("--method", help="neighbours (calibrated), or likelihood (the paper's score).")
     ] = "neighbours",
     file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
     engine: options.Engine = options.Where.LOCAL,
     master: options.Master = None,
@@ -96,13 +112,18 @@ def predict(
 ) -> None:
     """Predict the tags that each document's text speaks for."""
     options.check_engine(engine, master)
-    columns = Columns.of(text, None, id_column, None, file_format, skip_errors=skip_errors)
+    no_tags = ""  # the tags that documents have are not used, so they need not be readable
+    columns = Columns.of(
+        text, no_tags, id_column, None, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
     if engine is options.Where.SPARK:
         to = Destination(master, output, as_json=as_json, quiet=quiet)
         predicting = {"n_predicted": top, "kinds": options.several(kinds), "method": method}
         answer_on_spark(model, files, columns, ["predicted_tags"], to, **predicting)
         return
-    fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
+    check_output(output, model, *files)
+    fitted, corpus = model_and_corpus(model, files, columns, jobs=jobs, quiet=quiet)
     found = fitted.predict_tags(corpus, top, method=method, kinds=options.several(kinds))
     documents = list(zip(corpus.ids, found, strict=True))
     answer = predictions_answer(_title(len(corpus), "most probable tags"), documents)
@@ -117,6 +138,8 @@ def transform(
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
     file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
     engine: options.Engine = options.Where.LOCAL,
     master: options.Master = None,
@@ -127,20 +150,26 @@ def transform(
 ) -> None:
     """Infer the topic mix of each document."""
     options.check_engine(engine, master)
-    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
+    columns = Columns.of(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
     if engine is options.Where.SPARK:
         to = Destination(master, output, as_json=as_json, quiet=quiet)
         answer_on_spark(model, files, columns, ["topics"], to)
         return
-    fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
+    check_output(output, model, *files)
+    fitted, corpus = model_and_corpus(model, files, columns, jobs=jobs, quiet=quiet)
     mixes = fitted.transform(corpus).tolist()
     documents = list(zip(corpus.ids, mixes, strict=True))
+    topics = [f"topic_{k}" for k in range(len(fitted.components_))]
     answer = Answer(
         title=_title(len(corpus), "largest topics"),
         columns=[Column("document"), Column("topics", ratio=1)],
         lines=[[name, _largest(mix)] for name, mix in documents],
         value=[{"id": name, "topics": mix} for name, mix in documents],
-        rows=[{"id": name, **{f"topic_{k}": share for k, share in enumerate(mix)}} for name, mix in documents],
+        rows=[{"id": name, **dict(zip(topics, mix, strict=True))} for name, mix in documents],
+        fields={"id": str, **dict.fromkeys(topics, float)},
     )
     show(answer, as_json=as_json, output=output, quiet=quiet, at_most=SHOWN)
 

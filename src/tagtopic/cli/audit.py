@@ -11,7 +11,7 @@ import typer
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, model_and_corpus
-from tagtopic.cli.output import Answer, Column, show
+from tagtopic.cli.output import Answer, Column, check_output, show
 
 if TYPE_CHECKING:
     from tagtopic.models.audit import TagReport
@@ -52,6 +52,8 @@ def audit(
     ] = About.ENTRIES,
     top: Annotated[int | None, typer.Option("--top", "-n", min=1, help="At most so many, worst first.")] = None,
     file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -61,10 +63,15 @@ def audit(
     """Find tags that explain nothing of their documents, worst first, with the evidence.
 
     `belongs` is the probability that a tag belongs on its document, had that been even odds, and `p` the share of
-    random tags that would look as good.
+    random tags that would look as good. In JSON and files, `id` is what the document is called and `document_number`
+    which of them it is, from 0, since ids may repeat.
     """
-    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
-    fitted, corpus = model_and_corpus(model, files, columns, output=output, jobs=jobs, quiet=quiet)
+    check_output(output, model, *files)
+    columns = Columns.of(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
+    fitted, corpus = model_and_corpus(model, files, columns, jobs=jobs, quiet=quiet)
     report = fitted.audit_tags(corpus)
     answers = {
         About.ENTRIES: _entries, About.TAGS: _tags, About.DUPLICATES: _duplicates, About.KINDS: _kinds,
@@ -88,7 +95,7 @@ def _entries(report: TagReport, top: int | None) -> Answer:
         ],
         value=_Made(entries),
         rows=_Made(entries, flat=True),
-        table=entries.table(),
+        table=_with_id(entries.table()),
     )  # fmt: skip
 
 
@@ -132,6 +139,10 @@ def _duplicates(report: TagReport, top: int | None) -> Answer:
         ],
         value=rows,
         rows=rows,
+        fields={
+            "first": str, "second": str, "topic_likeness": float, "first_documents": int, "second_documents": int,
+            "together": int,
+        },
     )  # fmt: skip
 
 
@@ -154,6 +165,11 @@ def _kinds(report: TagReport, top: int | None) -> Answer:
     )  # fmt: skip
 
 
+def _with_id(table: Any) -> Any:
+    """Documents are called ``id`` in the answers of every command."""
+    return table.rename_columns(["id" if name == "document" else name for name in table.column_names])
+
+
 class _Made(Sequence[dict[str, Any]]):
     """Records as dicts, made one by one as they are written; ``flat`` ones have no lists."""
 
@@ -164,5 +180,5 @@ class _Made(Sequence[dict[str, Any]]):
         return len(self._records)
 
     def __getitem__(self, index: Any) -> Any:
-        record = vars(self._records[index])
+        record = {"id" if name == "document" else name: value for name, value in vars(self._records[index]).items()}
         return {**record, "disagreeing": " ".join(record["disagreeing"])} if self._flat else record

@@ -29,12 +29,17 @@ def describe(
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
     file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Count the documents, words and tags of files, as `fit` would read them."""
-    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
+    columns = Columns.of(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
     description = read_corpus(files, columns, quiet=quiet).describe()
     if as_json:
         print_json(asdict(description))

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from tagtopic.cli import options
+from tagtopic.cli.fit import LARGEST_SEED
 from tagtopic.cli.help import examples
-from tagtopic.cli.inputs import Columns, model_and_corpus
+from tagtopic.cli.inputs import Columns, model_and_corpus, tell_of_no_tags
 from tagtopic.cli.output import show
 from tagtopic.cli.tables import figures_answer
 
@@ -42,8 +43,10 @@ def evaluate(
     method: Annotated[
         Method, typer.Option("--method", help="completion scores words that were not used to infer the topics.")
     ] = Method.COMPLETION,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Which words are held back.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Which words are held back.")] = 0,
     file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -52,8 +55,12 @@ def evaluate(
     """Measure the perplexity of documents under a model: how many words it hesitates between; lower is better."""
     from tagtopic.evaluation.perplexity import perplexity
 
-    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
+    columns = Columns.of(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
     fitted, corpus = model_and_corpus(model, files, columns, jobs=jobs, quiet=quiet)
+    tell_of_no_tags(fitted, corpus)
     found = perplexity(fitted, corpus, method=method.value, random_state=seed)
     figures = {
         "perplexity": found.value,

@@ -52,6 +52,8 @@ def experiment(
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
     file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
     quick: Annotated[bool, typer.Option("--quick", help="Small and short: to see it run, not to quote it.")] = False,
     topics: Annotated[str | None, typer.Option("--topics", "-k", metavar="N,…", help="Numbers of topics.")] = None,
@@ -94,7 +96,10 @@ def experiment(
     require_matplotlib()
     if name is Name.ALL and models:
         raise ValueError("--model is for one experiment: each compares others")
-    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
+    columns = Columns.of(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
     choice = Choice(labels, options.several(kinds), min_tag_documents, documents)
     subject = _subject(corpus, columns, choice, quick=quick, jobs=jobs, quiet=quiet)
     remark(f"on {subject.corpus!r}", quiet=quiet)

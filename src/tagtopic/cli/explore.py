@@ -11,7 +11,7 @@ import typer
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, load_model, read_corpus
-from tagtopic.cli.output import remark
+from tagtopic.cli.output import check_target, remark, told_as
 
 if TYPE_CHECKING:
     from tagtopic.explore import Explorer
@@ -51,6 +51,8 @@ def report(
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
     file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     compare: Other = None,
     name: Name = None,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write it.")] = "report.html",
@@ -68,11 +70,14 @@ def report(
     from tagtopic.explore import ReportLimits, write_report
 
     path = Path(output)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{output}: there is no folder {path.parent}")
-    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=False)
+    check_target(output, *(given for given in (model, corpus, compare) if given is not None))
+    columns = Columns.of(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=False, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
     explorer = open_explorer(model, corpus, columns, compare, name, jobs=jobs, quiet=quiet)
-    write_report(explorer, path, ReportLimits(most_tags, most_documents))
+    with told_as(path):
+        write_report(explorer, path, ReportLimits(most_tags, most_documents))
     remark(f"wrote {output} ({path.stat().st_size / 1e6:.1f} MB)", quiet=quiet)
 
 
@@ -84,6 +89,8 @@ def serve(
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
     file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     compare: Other = None,
     name: Name = None,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
@@ -106,7 +113,10 @@ def serve(
 
     if token is not None and not token.strip():
         raise ValueError("--token is empty: give one, or leave the option out")
-    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=False)
+    columns = Columns.of(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=False, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
     explorer = open_explorer(model, corpus, columns, compare, name, jobs=jobs, quiet=quiet)
     if token is None and not is_this_machine(host):
         token = secrets.token_urlsafe(24)  # whoever can reach the address could look otherwise
@@ -126,6 +136,7 @@ def open_explorer(
     """The model and documents that were asked for."""
     from tagtopic.explore import Explorer
 
+    _check_columns(corpus, columns)
     fitted = load_model(model, jobs)
     other = None if compare is None else load_model(compare, jobs)
     texts: list[str] = []
@@ -140,3 +151,14 @@ def open_explorer(
         other=other,
         other_name="" if compare is None else Path(compare).stem,
     )
+
+
+def _check_columns(corpus: str | None, columns: Columns) -> None:
+    """Raise if columns are named and there are no documents to have them."""
+    named = {
+        "--text": columns.text, "--tags": columns.tags, "--id": columns.id, "--tag-separator": columns.tag_separator,
+        "--format": columns.format,
+    }  # fmt: skip
+    given = [option for option, value in named.items() if value is not None]
+    if corpus is None and given:
+        raise ValueError(f"{given[0]} is for the documents of --corpus: give both, or neither")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +15,7 @@ import typer
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, is_for_clusters, read_corpus, read_on_cluster, rules_of
-from tagtopic.cli.output import print_json, print_text, remark, show
+from tagtopic.cli.output import check_target, print_json, print_text, remark, show, told_as
 from tagtopic.cli.tables import topics_answer
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from tagtopic.models.base import TagTopicModel
 
 INTERRUPTED = 130  # the shell's code for a program ended by Ctrl-C
+LARGEST_SEED = 2**32 - 1  # of NumPy's random numbers
 
 
 class Kind(StrEnum):
@@ -102,7 +105,7 @@ def fit(
     patience: Annotated[
         int, typer.Option("--patience", min=1, help="Stop when held-out words were best so many iterations ago.")
     ] = 10,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Start of the random numbers.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Start of the random numbers.")] = 0,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
     min_df: options.MinDf = None,
@@ -110,6 +113,8 @@ def fit(
     max_words: options.MaxWords = None,
     stop_words: options.StopWords = None,
     file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
     engine: options.Engine = options.Where.LOCAL,
     master: options.Master = None,
@@ -131,10 +136,13 @@ def fit(
     Ctrl-C ends the training early and keeps the model so far. While it trains, MODEL.checkpoint says where it stands;
     should the training be killed, the same command with --resume goes on from there.
     """
-    target = Path(output or f"{_stem(files[0])}.tagtopic")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target}: there is no folder {target.parent}")
-    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
+    output = output or f"{_stem(files[0])}.tagtopic"
+    check_target(output, *files)
+    target = Path(output)
+    columns = Columns.of(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
     rules = rules_of(min_df, min_tag_documents, max_words, stop_words)
     settings = _checkpoint(target, checkpoint_every, resume=resume, quiet=quiet)
     estimator = estimator_class(model)(
@@ -158,9 +166,11 @@ def fit(
             corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
         remark(f"read {corpus!r}", quiet=quiet)
         started = time.perf_counter()
-        fitted = estimator.fit(corpus, engine=runner)
+        with _old_checkpoint_aside(target, resume=resume), _not_written(target):
+            fitted = estimator.fit(corpus, engine=runner)
+            with told_as(target):
+                fitted.save(target)
     interrupted = bool(fitted.interrupted_)
-    fitted.save(target)
     if not interrupted:
         _checkpoint_file(target).unlink(missing_ok=True)
     summary = _summary(fitted, corpus, target, seconds=time.perf_counter() - started, interrupted=interrupted)
@@ -175,10 +185,17 @@ def fit(
 
 
 def _stem(file: str) -> str:
+    """A file's name without the endings that say its format and compression."""
+    from tagtopic.corpus.reading.lines import SUFFIXES
+    from tagtopic.corpus.reading.sources import FORMATS
+
     if file == "-":
         return "stdin"
-    name = Path(file).name.replace("*", "").strip(".") or "model"
-    return name.split(".")[0]
+    name = re.sub(r"[*?\[\]]", "", Path(file).name)
+    for endings in (SUFFIXES, (*FORMATS, ".txt", ".corpus")):
+        found = next((ending for ending in endings if name.lower().endswith(ending)), "")
+        name = name[: len(name) - len(found)]
+    return name.strip(".") or "model"
 
 
 def _checkpoint_file(target: Path) -> Path:
@@ -186,15 +203,42 @@ def _checkpoint_file(target: Path) -> Path:
 
 
 def _checkpoint(target: Path, every: int, *, resume: bool, quiet: bool) -> dict[str, Any]:
-    """The estimator's settings for checkpoints; an old one is removed unless the fit is to go on from it."""
+    """The estimator's settings for checkpoints."""
     file = _checkpoint_file(target)
     if resume and not file.exists():
         remark(f"there is no {file} to go on from: starting anew", quiet=quiet)
     elif resume:
         remark(f"going on from {file}", quiet=quiet)
-    else:
-        file.unlink(missing_ok=True)
     return {"checkpoint": file, "checkpoint_every": max(every, 1)} if every or resume else {}
+
+
+@contextmanager
+def _old_checkpoint_aside(target: Path, *, resume: bool) -> Iterator[None]:
+    """Train without an old checkpoint, which comes back should the training fail before it has one of its own."""
+    file = _checkpoint_file(target)
+    aside = file.with_name(f".{file.name}.old")
+    if not resume and file.exists():
+        file.replace(aside)
+    try:
+        yield
+    except BaseException:
+        if aside.exists() and not file.exists():
+            aside.replace(file)
+        raise
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _not_written(target: Path) -> Iterator[None]:
+    """Say what is left when Ctrl-C comes where the model cannot be kept as it stands: while it is being finished."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        file = _checkpoint_file(target)
+        further = f"; the same command with --resume goes on from {file}" if file.exists() else ""
+        remark(f"stopped: {target} is not written{further}")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def estimator_class(kind: Kind) -> Any:
@@ -207,6 +251,8 @@ def estimator_class(kind: Kind) -> Any:
 def _engine(engine: options.Where, master: str | None, weight_update: WeightUpdate, jobs: int | None) -> Any:
     """The engine that was asked for, as a context; None is this machine."""
     options.check_engine(engine, master)
+    if engine is options.Where.LOCAL and weight_update is not WeightUpdate.DRIVER:
+        raise ValueError(f"--weight-update {weight_update.value} is for --engine spark")
     if engine is options.Where.LOCAL:
         return nullcontext()
     from tagtopic.engines import SparkEngine

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagtopic.cli.options import FileFormat, several
-from tagtopic.cli.output import check_output, remark
+from tagtopic.cli.output import remark
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -28,6 +29,8 @@ class Columns:
     tag_separator: str | None
     format: str | None
     on_error: str
+    encoding: str | None = None
+    delimiter: str | None = None
 
     @classmethod
     def of(
@@ -39,11 +42,15 @@ class Columns:
         file_format: FileFormat | None,
         *,
         skip_errors: bool,
+        encoding: str | None = None,
+        delimiter: str | None = None,
     ) -> Columns:
         """From the options as they were typed."""
         on_error = "skip" if skip_errors else "raise"
         given = None if file_format is None else file_format.value
-        return cls(several(text), several(tags), id_column, tag_separator, given, on_error)
+        tag_columns = [] if tags == "" else several(tags)  # none at all, where None leaves it to the files
+        character = "\t" if delimiter == r"\t" else delimiter  # which shells do not turn into a tab
+        return cls(several(text), tag_columns, id_column, tag_separator, given, on_error, encoding, character)
 
 
 def load_model(path: str, jobs: int | None = None) -> TagTopicModel:
@@ -56,12 +63,17 @@ def load_model(path: str, jobs: int | None = None) -> TagTopicModel:
 
 
 def model_and_corpus(
-    model: str, files: Sequence[str], columns: Columns, *, output: str | None = None, jobs: int | None, quiet: bool
+    model: str, files: Sequence[str], columns: Columns, *, jobs: int | None, quiet: bool
 ) -> tuple[TagTopicModel, Corpus]:
-    """A model, and documents read as those that it was trained on; a wrong ``output`` is refused before any work."""
-    check_output(output)
+    """A model, and documents read as those that it was trained on."""
     fitted = load_model(model, jobs)
     return fitted, read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
+
+
+def tell_of_no_tags(model: TagTopicModel, corpus: Corpus) -> None:
+    """Warn if the model has tags and no document has any of them."""
+    if model.tag_names_ and len(corpus) and not set(corpus.tag_names) & set(model.tag_names_):
+        warnings.warn("no document has a tag that the model knows: --tags says which columns hold them", stacklevel=1)
 
 
 def rules_of(
@@ -96,31 +108,45 @@ def read_corpus(
 
     if len(files) == 1 and (Path(files[0]) / MARKER).is_file():
         return Corpus.open(files[0])
-    if "-" in files and sys.stdin.isatty():
+    if "-" in files and sys.stdin is not None and sys.stdin.isatty():
         remark("type a text a line; Ctrl-D ends", quiet=quiet)
     settings = dict(rules)
     if columns.text:
         settings["text"] = columns.text
     if model is not None:
         settings |= {"words": model.words_, "rules": model.rules_}
-    return Corpus.read(
+    corpus = Corpus.read(
         files[0] if len(files) == 1 else list(files),
         tags=columns.tags,
         id=columns.id,
         tag_separator=columns.tag_separator,
         format=columns.format,
+        delimiter=columns.delimiter,
+        encoding=columns.encoding,
         on_error=columns.on_error,
         n_jobs=jobs,
         progress=False if quiet else None,
         **settings,
     )
+    if model is not None:
+        _tell_of_unknown(corpus)
+    return corpus
+
+
+def _tell_of_unknown(corpus: Corpus) -> None:
+    """Warn of documents in which a model finds nothing: its answers are the same for all of them."""
+    n_unknown = int((corpus.lengths() == 0).sum())
+    if n_unknown:
+        warnings.warn(
+            f"{n_unknown:,} of {len(corpus):,} documents have no word that the model knows", UserWarning, stacklevel=3
+        )
 
 
 def is_for_clusters(files: Sequence[str], columns: Columns) -> bool:
     """Whether executors can read these files; others are read here and sent to them."""
     from tagtopic.engines.spark.source import is_readable
 
-    return is_readable(list(files), columns.format)
+    return columns.encoding is None and is_readable(list(files), columns.format)
 
 
 def read_on_cluster(

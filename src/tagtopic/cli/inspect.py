@@ -43,7 +43,7 @@ def topics(
     quiet: options.Quiet = False,
 ) -> None:
     """Show the topics of a model, largest first, with their words and tags."""
-    check_output(output)
+    check_output(output, model)
     answer = topics_answer(load_model(model), topics=topic or None, n_words=words, n_tags=tags)
     show(answer, as_json=as_json, output=output, quiet=quiet)
 
@@ -58,8 +58,12 @@ def tags(
     quiet: options.Quiet = False,
 ) -> None:
     """Show what a tag is about: its topics, words and similar tags. Without a TAG, the most used tags."""
-    check_output(output)
+    check_output(output, model)
+    if tag and kind:
+        raise ValueError(f"--kind {kind} is for lists of tags: leave it out, or the tag {tag}")
     fitted = load_model(model)
+    if not fitted.tag_names_:
+        raise ValueError("the model has learnt no tags, so it has none to show")
     answer = tag_answer(fitted, tag, top) if tag else tags_answer(fitted, fitted.most_used_tags(top, kind=kind))
     show(answer, as_json=as_json, output=output, quiet=quiet)
 

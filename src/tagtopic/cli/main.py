@@ -12,7 +12,7 @@ import typer
 from tagtopic._version import __version__
 from tagtopic.cli import apply, audit, data, demo, evaluate, experiment, explore, fit, inspect, search
 from tagtopic.cli.help import examples
-from tagtopic.cli.output import errors
+from tagtopic.cli.output import errors, visible, visible_lines
 
 app = typer.Typer(
     name="tagtopic",
@@ -58,7 +58,7 @@ def run() -> None:
         if os.environ.get("TAGTOPIC_DEBUG"):
             raise
         _give_up_output()
-        errors().print(f"error: {_sentence(error)}", style="red", highlight=False, markup=False)
+        errors().print(f"error: {visible(_sentence(error))}", style="red", highlight=False, markup=False)
         sys.exit(1)
 
 
@@ -72,9 +72,10 @@ def _give_up_output() -> None:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        name = error.filename2 or error.filename  # a temporary file is named first, then what it would have become
+        return f"{name}: {error.strerror}" if name else error.strerror
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    errors().print(f"warning: {message}", style="yellow", highlight=False, markup=False)
+    errors().print(f"warning: {visible_lines(str(message))}", style="yellow", highlight=False, markup=False)

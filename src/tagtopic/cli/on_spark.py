@@ -36,6 +36,8 @@ def answer_on_spark(
 ) -> None:
     """Write a folder of Parquet files: the documents' own columns, and the answers beside them."""
     target = to.address()
+    if columns.encoding is not None:
+        raise ValueError(f"--encoding {columns.encoding} is for files that this machine reads: Spark expects UTF-8")
     from tagtopic.engines import SparkEngine
     from tagtopic.engines.spark.frames import apply_model, read_frame
 

@@ -56,6 +56,16 @@ Format = Annotated[
         show_default="by name, - by first line",
     ),
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="How files encode text: latin-1, …", show_default="utf-8"),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter", metavar="CHARACTER", help="What separates the columns of CSV.", show_default="by the header"
+    ),
+]
 MinDf = Annotated[int | None, typer.Option("--min-df", min=1, help="Leave out words in fewer documents.")]
 MinTagDocuments = Annotated[int, typer.Option("--min-tag-documents", min=1, help="Leave out tags on fewer documents.")]
 MaxWords = Annotated[int | None, typer.Option("--max-words", min=1, help="Keep the commonest words only.")]
@@ -91,4 +101,7 @@ def several(value: str | None) -> list[str] | None:
     """Names given as one string with commas."""
     if value is None:
         return None
-    return [name.strip() for name in value.split(",") if name.strip()]
+    names = [name.strip() for name in value.split(",")]
+    if not all(names):
+        raise ValueError(f"{value!r} has an empty name: give one or more, with single commas between")
+    return names

@@ -7,8 +7,10 @@ be piped.
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,12 @@ FILE_KINDS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".feather
 
 WIDTH = 160  # of tables that go to a file or a pipe
 
+# what would move the cursor, colour the screen or turn the writing round: control characters, line and paragraph
+# separators, and the overrides of direction
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
 Row = dict[str, Any]
+Fields = Mapping[str, type]
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,8 @@ class Answer:
         What `--output` writes, one flat record a row.
     table:
         The rows as an Arrow table, from answers that may have millions.
+    fields:
+        The names and types of what a row has, from answers that may have no rows or empty cells.
     """
 
     title: str
@@ -57,6 +66,7 @@ class Answer:
     value: Any
     rows: Sequence[Row]
     table: Any = None
+    fields: Fields | None = None
 
 
 def show(
@@ -67,16 +77,26 @@ def show(
     quiet: bool = False,
     at_most: int | None = None,
 ) -> None:
-    """Print the answer as a table (of `at_most` lines) or as JSON, or write it to a file (`-`: rows of JSON)."""
+    """Print the answer as a table (of `at_most` lines) or as JSON, or write it to a file (`-`: rows of JSON).
+
+    With an `output`, `as_json` adds nothing: the file's name says what is written.
+    """
     if output == "-":
         sys.stdout.write(_json_lines(answer.rows))
     elif output is not None:
-        write_rows(answer.rows, Path(output), value=answer.value, table=answer.table)
-        remark(f"wrote {len(answer.rows):,} rows to {output}", quiet=quiet)
+        write_rows(answer.rows, Path(output), value=answer.value, table=answer.table, fields=answer.fields)
+        remark(f"wrote {_size(answer, Path(output))} to {output}", quiet=quiet)
     elif as_json:
         print_json(answer.value)
     else:
         print_table(answer, at_most=at_most)
+
+
+def _size(answer: Answer, path: Path) -> str:
+    """How much is in a file that was written."""
+    if path.suffix.lower() != ".json":
+        return f"{len(answer.rows):,} rows"
+    return "1 record" if isinstance(answer.value, dict) else f"{len(answer.value):,} records"
 
 
 def print_json(value: Any) -> None:
@@ -86,13 +106,23 @@ def print_json(value: Any) -> None:
 
 def print_text(text: str) -> None:
     """Write plain lines to standard output."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{visible_lines(text)}\n")
+
+
+def visible(text: str) -> str:
+    """The text with what a terminal would obey written out: the escape character becomes four that are read."""
+    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def visible_lines(text: str) -> str:
+    """The same of several lines."""
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def remark(text: str, *, quiet: bool = False) -> None:
     """Say something that is not part of the result."""
     if not quiet:
-        errors().print(text, highlight=False, markup=False)
+        errors().print(visible_lines(text), highlight=False, markup=False)
 
 
 def errors() -> Console:
@@ -108,7 +138,7 @@ def results(*, record: bool = False) -> Console:
 def print_table(answer: Answer, *, console: Console | None = None, at_most: int | None = None) -> None:
     """Print an answer as a person reads it."""
     console = console or results()
-    console.print(answer.title, style="bold", highlight=False, markup=False)
+    console.print(visible(answer.title), style="bold", highlight=False, markup=False)
     headed = any(column.name for column in answer.columns)
     table = Table(box=None, pad_edge=False, header_style="dim", show_header=headed)
     for column in answer.columns:
@@ -116,36 +146,76 @@ def print_table(answer: Answer, *, console: Console | None = None, at_most: int 
             column.name, justify="right" if column.number else "left", ratio=column.ratio, no_wrap=column.number
         )
     for line in answer.lines[:at_most]:
-        table.add_row(*map(Text, line))  # plain text: a tag such as "[draft]" is not markup
+        table.add_row(*(Text(visible(cell)) for cell in line))  # plain text: a tag such as "[draft]" is not markup
     console.print(table, highlight=False)
 
 
-def check_output(output: str | None) -> None:
-    """Refuse a file of unknown kind before any work is done."""
-    if output not in (None, "-"):
-        path = Path(str(output))
-        if path.suffix.lower() not in FILE_KINDS:
-            raise ValueError(f"{output}: the name must end in one of {', '.join(FILE_KINDS)}")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"{output}: there is no folder {path.parent}")
+def check_output(output: str | None, *inputs: str) -> None:
+    """Refuse a file of unknown kind, or one that cannot or should not be written, before any work is done."""
+    if output is None or output == "-":
+        return
+    if Path(output).suffix.lower() not in FILE_KINDS:
+        raise ValueError(f"{output}: the name must end in one of {', '.join(FILE_KINDS)}")
+    check_target(output, *inputs)
 
 
-def write_rows(rows: Sequence[Row], path: Path, *, value: Any = None, table: Any = None) -> None:
+def check_target(output: str, *inputs: str) -> None:
+    """Raise where there is no folder for a file, where a folder has its name, and where it would replace an input."""
+    path = Path(output)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{output}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise IsADirectoryError(f"{output} is a folder: give the name of a file")
+    if path.exists() and path.resolve() in _files(inputs):
+        raise ValueError(f"{output} is read by this command, which would replace it: give another name")
+
+
+def _files(inputs: Sequence[str]) -> set[Path]:
+    """The files that are read, as far as they are there; whoever reads them says what is not."""
+    from tagtopic.corpus.reading.sources import files_of
+
+    found: set[Path] = set()
+    for given in inputs:
+        try:
+            found.update(file.resolve() for file in files_of(given))
+        except OSError:
+            continue
+    return found
+
+
+@contextmanager
+def told_as(path: Path) -> Iterator[None]:
+    """Let what goes wrong with a temporary file be told of the file that it would have become."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror:
+            error.filename, error.filename2 = str(path), None
+        raise
+
+
+def write_rows(
+    rows: Sequence[Row], path: Path, *, value: Any = None, table: Any = None, fields: Fields | None = None
+) -> None:
     """Write records to CSV, TSV, JSON Lines, JSON, Parquet or Arrow (``table``, if given), whole or not at all."""
     partial = path.with_name(f".{path.name}.partial")
-    kind = path.suffix.lower()
     try:
-        if kind == ".json":
-            partial.write_text(_json(rows if value is None else value), "utf-8")
-        elif kind == ".jsonl":
-            partial.write_text(_json_lines(rows), "utf-8")
-        elif kind in (".csv", ".tsv"):
-            _write_separated(rows, partial, "," if kind == ".csv" else "\t")
-        else:
-            _write_arrow(rows, partial, kind, table)
-        partial.replace(path)
+        with told_as(path):
+            _write(rows, partial, path.suffix.lower(), value, table, fields)
+            partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _write(rows: Sequence[Row], path: Path, kind: str, value: Any, table: Any, fields: Fields | None) -> None:
+    if kind == ".json":
+        path.write_text(_json(rows if value is None else value), "utf-8")
+    elif kind == ".jsonl":
+        path.write_text(_json_lines(rows), "utf-8")
+    elif kind in (".csv", ".tsv"):
+        _write_separated(rows, path, "," if kind == ".csv" else "\t", fields)
+    else:
+        _write_arrow(_arrow_table(rows, fields) if table is None else table, path, kind)
 
 
 def _json(value: Any) -> str:
@@ -156,20 +226,27 @@ def _json_lines(rows: Sequence[Row]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _write_separated(rows: Sequence[Row], path: Path, separator: str) -> None:
+def _write_separated(rows: Sequence[Row], path: Path, separator: str, fields: Fields | None) -> None:
     import csv
 
+    names = list(fields or (rows[0] if rows else ()))
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else [], delimiter=separator, lineterminator="\n")
+        writer = csv.DictWriter(file, names, delimiter=separator, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
 
-def _write_arrow(rows: Sequence[Row], path: Path, kind: str, table: Any) -> None:
+def _arrow_table(rows: Sequence[Row], fields: Fields | None) -> Any:
     import pyarrow as pa
+
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+    schema = None if fields is None else pa.schema([(name, types[kind]) for name, kind in fields.items()])
+    return pa.Table.from_pylist(list(rows), schema=schema)
+
+
+def _write_arrow(table: Any, path: Path, kind: str) -> None:
     from pyarrow import feather, parquet
 
-    table = pa.Table.from_pylist(list(rows)) if table is None else table
     if kind == ".parquet":
         parquet.write_table(table, path)
     else:

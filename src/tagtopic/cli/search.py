@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.fit import INTERRUPTED, Kind, estimator_class
+from tagtopic.cli.fit import INTERRUPTED, LARGEST_SEED, Kind, estimator_class
 from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, read_corpus, rules_of
 from tagtopic.cli.output import Answer, Column, remark, show, write_rows
@@ -44,7 +44,7 @@ def search_topics(
     test_size: Annotated[
         float, typer.Option("--test-size", min=0.0, max=1.0, help="Share of the documents held out.")
     ] = 0.2,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Start of the random numbers.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Start of the random numbers.")] = 0,
     coherence: Annotated[
         bool | None,
         typer.Option(
@@ -58,6 +58,8 @@ def search_topics(
     max_words: options.MaxWords = None,
     stop_words: options.StopWords = None,
     file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -71,7 +73,10 @@ def search_topics(
     from tagtopic.evaluation.search import search_topics as search
 
     numbers = _numbers(topics)
-    columns = Columns.of(text, tags, id_column, tag_separator, file_format, skip_errors=skip_errors)
+    columns = Columns.of(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
     rules = rules_of(min_df, min_tag_documents, max_words, stop_words)
     corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
     remark(f"read {corpus!r}", quiet=quiet)
@@ -95,10 +100,10 @@ def search_topics(
 
 
 def _numbers(topics: str) -> list[int]:
-    try:
-        return [int(number) for number in options.several(topics) or []]
-    except ValueError:
-        raise ValueError(f"--topics {topics}: expected whole numbers with commas between, such as 20,50,100") from None
+    given = [number.strip() for number in topics.split(",")]
+    if not all(number.isdecimal() and int(number) >= 1 for number in given):
+        raise ValueError(f"-k {topics or repr(topics)}: expected whole numbers from 1, such as -k 20,50,100")
+    return [int(number) for number in given]
 
 
 def _answer(found: TopicSearch) -> Answer:

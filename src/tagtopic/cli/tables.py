@@ -82,7 +82,10 @@ def tag_answer(model: TagTopicModel, tag: str, n: int = 10) -> Answer:
 
 
 def weights_answer(title: str, documents: Sequence[tuple[str, Ranked]], n: int | None = None) -> Answer:
-    """The (first n) tags of each document by weight, and what no tag explains: the share of its latent tag."""
+    """The (first n) tags of each document by weight, and what no tag explains: the share of its latent tag.
+
+    A document without tags has one row, whose tag is empty.
+    """
     found = [(name, tags[:n], max(0.0, 1.0 - sum(weight for _, weight in tags))) for name, tags in documents]
     return Answer(
         title=title,
@@ -90,10 +93,11 @@ def weights_answer(title: str, documents: Sequence[tuple[str, Ranked]], n: int |
         lines=[[name, f"{rest:.2f}", _weighed(tags)] for name, tags, rest in found],
         value=[{"id": name, "tags": records(tags, "tag", "weight"), "no_tag": rest} for name, tags, rest in found],
         rows=[
-            {"id": name, "rank": rank, "tag": tag, "weight": weight}
-            for name, tags, _ in found
-            for rank, (tag, weight) in enumerate(tags, 1)
+            {"id": name, "rank": rank, "tag": tag, "weight": weight, "no_tag": rest}
+            for name, tags, rest in found
+            for rank, tag, weight in _ranks(tags) or [(None, None, None)]
         ],
+        fields={"id": str, "rank": int, "tag": str, "weight": float, "no_tag": float},
     )
 
 
@@ -107,8 +111,9 @@ def predictions_answer(title: str, documents: Sequence[tuple[str, Ranked]]) -> A
         rows=[
             {"id": name, "rank": rank, "tag": tag, "probability": probability}
             for name, tags in documents
-            for rank, (tag, probability) in enumerate(tags, 1)
+            for rank, tag, probability in _ranks(tags)
         ],
+        fields={"id": str, "rank": int, "tag": str, "probability": float},
     )
 
 
@@ -153,6 +158,10 @@ def _main(mix: Sequence[tuple[int, float]], least: float = 0.05) -> Sequence[tup
 
 def _topics_in_words(model: TagTopicModel, mix: Sequence[tuple[int, float]], n_words: int) -> str:
     return "; ".join(f"{percent(weight)} {names(model.top_words(topic, n_words))} ({topic})" for topic, weight in mix)
+
+
+def _ranks(ranked: Ranked) -> list[tuple[int | None, str | None, float | None]]:
+    return [(rank, name, value) for rank, (name, value) in enumerate(ranked, 1)]
 
 
 def _weighed(tags: Ranked) -> str:

@@ -94,3 +94,16 @@ def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     column = TagColumn("x", None)
     for i in range(10):
         assert column.tags_of(str(i)) == [f"x:{i}"]
+
+
+@pytest.mark.parametrize("value", [[["space", "sea"]], ["a", ("b",)], np.array([[1, 2]]), [np.array([1])]])
+def test_a_list_inside_of_a_list_is_called_that(value: object) -> None:
+    with pytest.raises(BadRow, match=r"^holds a list inside of a list$"):
+        TagColumn("tags", None).tags_of(value)
+    with pytest.raises(BadRow, match=r"^holds a list inside of a list$"):
+        text_of(value)
+
+
+def test_an_id_is_no_list() -> None:
+    with pytest.raises(BadRow, match=r"^holds a list where one value belongs$"):
+        id_of(["a"])

@@ -95,3 +95,35 @@ def test_the_limit_of_the_process_is_put_back(path: Path) -> None:
 def test_an_impossible_delimiter(path: Path) -> None:
     with pytest.raises(ReadError, match="delimiter='ab' is not possible"):
         Corpus.read(write(path, "text\na\n"), delimiter="ab")
+
+
+@pytest.mark.parametrize("end", ["", '500,"good text",x\n', '500,"text\n'])
+def test_rows_that_an_open_quote_would_swallow_are_read(path: Path, end: str) -> None:
+    rows = "".join(f"{i},word,x\n" for i in range(3, 500))
+    write(path, f'id,text,tags\n1,word,x\n2,"open,x\n{rows}{end}')
+    with pytest.warns(ReadWarning, match=r"rows were skipped: .*line 3: is not CSV: .*mark not closed") as caught:
+        corpus = Corpus.read(path, on_error="skip")
+    n_skipped = 2 if end.endswith("text\n") else 1
+    assert str(caught[0].message).startswith(f"{n_skipped} of {500 if end else 499} rows")
+    assert list(corpus.ids[:3]) == ["1", "3", "4"]
+    assert "499" in corpus.ids
+    assert ("500" in corpus.ids) == ("good" in end)
+
+
+def test_rows_between_an_open_quote_and_a_line_in_another_encoding_are_read(path: Path) -> None:
+    write(path, b'text,tags\n"open,x\nfine,y\n\xff,z\nlast,w\n')
+    with pytest.warns(ReadWarning, match=r"2 of 4 .*line 2: goes on to line 4, which is not utf-8.*line 4: is not utf"):
+        corpus = Corpus.read(path, on_error="skip")
+    assert [document.tags for document in corpus] == [("y",), ("w",)]
+
+
+def test_lines_that_are_not_read_again_are_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagtopic.corpus.reading.records.MAX_AGAIN", 50)
+    write(path, "text,tags\nfirst,x\n" + 'x",y,"z\n' * 10)  # each line opens a quote, and leaves one open
+    with pytest.warns(ReadWarning, match=r"1 of 2 rows .*line 3: is not CSV.*; left out are lines 3 to 12"):
+        assert len(Corpus.read(path, on_error="skip")) == 1
+
+
+def test_a_long_record_of_too_many_fields_names_its_lines(path: Path) -> None:
+    with pytest.raises(ReadError, match="line 2: has 3 fields where the header has 2; it is made of lines 2 to 4"):
+        Corpus.read(write(path, 'text,tags\n"a\nb\nc",d,e\n'))

@@ -3,6 +3,7 @@ import gzip
 import io
 import json
 import lzma
+import random
 import sys
 from pathlib import Path
 from typing import Any
@@ -406,3 +407,67 @@ def test_a_bar_is_shown_when_asked(
     assert "counting" in shown
     Corpus.read(jsonl)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("n_rows", [1, 2000])
+def test_a_file_of_json_lines_without_texts_is_an_error_among_others(tmp_path: Path, n_rows: int) -> None:
+    write_jsonl(tmp_path / "1.jsonl", ROWS)
+    write_jsonl(tmp_path / "2.jsonl", [{"body": "a"}] * n_rows)
+    write_jsonl(tmp_path / "3.jsonl", ROWS)
+    where = r"2\.jsonl has" if n_rows == 1 else r"2\.jsonl, line 1000 has"
+    with pytest.raises(ReadError, match=where + " no column 'text'; in all rows up to here, the columns are 'body'"):
+        Corpus.read(tmp_path)
+
+
+def test_a_file_of_json_lines_may_lack_what_others_have(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "1.jsonl", [{"title": "a", "body": "b", "author": "x"}])
+    write_jsonl(tmp_path / "2.jsonl", [{"title": "c"}])
+    (tmp_path / "3.jsonl").write_text("")
+    assert len(Corpus.read(tmp_path, text=["title", "body"], tags="author")) == 2
+    with pytest.raises(ReadError, match=r"3\.jsonl has no column 'place'"):
+        Corpus.read(tmp_path, text=["title", "body"], tags=["author", "place"])
+
+
+def test_a_format_that_is_given_holds_for_the_files_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one\ntwo\nthree\n")
+    (tmp_path / "more.txt.gz").write_bytes(gzip.compress(b"four\n"))
+    (tmp_path / ".hidden.txt").write_text("hidden")
+    write_jsonl(tmp_path / "rows.jsonl", ROWS)
+    assert len(Corpus.read(tmp_path, format="text")) == 4
+    assert len(Corpus.read(tmp_path, format="jsonl")) == len(ROWS)
+    check(Corpus.read(tmp_path))
+
+
+def test_files_of_any_name_are_of_the_format_given(tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("one\n")
+    (tmp_path / "notes.md").write_text("two\nthree\n")
+    (tmp_path / "_marker").write_text("hidden")
+    assert len(Corpus.read(tmp_path, format="text")) == 3
+    with pytest.raises(FileNotFoundError, match="has no file that can be read"):
+        Corpus.read(tmp_path)
+
+
+def test_a_file_cut_off_is_read_up_to_there(tmp_path: Path) -> None:
+    words = random.Random(0).choices(range(10**9), k=20_000)
+    packed = gzip.compress("".join(f'{{"text": "w{word}"}}\n' for word in words).encode())
+    (tmp_path / "rows.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(ReadError, match=r"rows\.jsonl\.gz cannot be read after line (\d+): it is dam") as caught:
+        Corpus.read(tmp_path / "rows.jsonl.gz")
+    assert 9_000 < int(str(caught.value).split("after line ")[1].split(":")[0]) < 11_000
+    (tmp_path / "rows.jsonl.gz").write_bytes(packed[:20])
+    with pytest.raises(ReadError, match=r"rows\.jsonl\.gz cannot be read: it is damaged"):
+        Corpus.read(tmp_path / "rows.jsonl.gz")
+
+
+def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ReadError, match="standard input is closed"):
+        Corpus.read("-")
+
+
+def test_a_stream_of_another_format_is_told_how_to_name_it() -> None:
+    with pytest.raises(ReadError, match=r'line 2: is not JSON: .*format="csv" \(--format csv\)'):
+        Corpus.read(io.BytesIO(b"\ntext,tags\nan engine,x\n"), tags="tags")
+    with pytest.raises(ReadError, match="line 2: is not JSON") as caught:
+        Corpus.read(io.BytesIO(b'{"text": "a", "tags": []}\nan engine,x\n'), tags="tags")
+    assert "--format" not in str(caught.value)

@@ -12,6 +12,7 @@ from tagtopic.corpus.reading.errors import BadRow
 # "author:Ada" has a kind; "Alien: Covenant", "12:30" and "https://…" have none
 HAS_KIND = re.compile(r"[^\W\d][\w.-]*:(?!//)\S")
 TAGS_COLUMN = "tags"  # whose values are tags as they stand
+LISTS = (list, tuple, set, frozenset)
 CACHE_SIZE = 1 << 18
 
 
@@ -45,6 +46,8 @@ def scalar_of(value: Any) -> str | None:
         return None
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a NumPy scalar
         return scalar_of(value.item())
+    if _is_list(value):
+        raise BadRow("holds a list where one value belongs")
     raise BadRow(f"holds {_article(value)}, not a text, number, date or list")
 
 
@@ -59,18 +62,29 @@ def _article(value: Any) -> str:
     return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"
 
 
+def _is_list(value: Any) -> bool:
+    return isinstance(value, LISTS) or bool(getattr(value, "ndim", 0))
+
+
+def _part_of(value: Any) -> str | None:
+    """A value of a list as a string; None for null."""
+    if _is_list(value):
+        raise BadRow("holds a list inside of a list")
+    return scalar_of(value)
+
+
 def values_of(value: Any) -> list[Any]:
     """A list of values from a list, an array, or a single value."""
     if hasattr(value, "tolist"):
         value = value.tolist()
-    return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    return list(value) if isinstance(value, LISTS) else [value]
 
 
 def text_of(value: Any) -> str:
     """A cell as text: null is empty, a list is its parts, between which no phrase goes on."""
     if isinstance(value, str):
         return value
-    parts = [scalar_of(part) for part in values_of(value)]
+    parts = [_part_of(part) for part in values_of(value)]
     return PARAGRAPH_SEPARATOR.join(part for part in parts if part)
 
 
@@ -92,7 +106,7 @@ class TagColumn:
         """The tags in a cell; null and blank ones are none."""
         tags: list[str] = []
         for part in value if type(value) is list else values_of(value):
-            text = part if type(part) is str else scalar_of(part)
+            text = part if type(part) is str else _part_of(part)
             if text is not None:
                 known = self._known.get(text)
                 tags += self._learn(text) if known is None else known

@@ -49,7 +49,7 @@ class Complaints:
         """Raise or note a bad row."""
         message = f"{place}: {reason}"
         if not self.skip:
-            raise ReadError(f'{message} (on_error="skip" leaves such rows out)')
+            raise ReadError(f'{message}; on_error="skip" (--skip-errors) leaves such rows out')
         self.n_skipped += 1
         if len(self.first) < 3:
             self.first.append(message)

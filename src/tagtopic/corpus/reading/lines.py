@@ -29,6 +29,13 @@ MARKS = [
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, pa.ArrowException)
 
 
+class _GzipStream(gzip.GzipFile):
+    """A gzip file that gives what it has, so that damage is met only where it is."""
+
+    def readinto(self, buffer: Any) -> int:
+        return self.readinto1(buffer)
+
+
 class _ArrowStream(io.RawIOBase):
     """pyarrow's decompressing stream as a raw file."""
 
@@ -52,7 +59,7 @@ def decompressed(raw: IO[bytes], path: Path | None = None) -> IO[bytes]:
     if expected is not None and found != expected and start:
         raise ReadError(f"{path} is called {path.suffix if path else ''} but does not hold {expected} data")
     if found == "gzip":
-        return io.BufferedReader(gzip.GzipFile(fileobj=buffered), BUFFER)
+        return io.BufferedReader(_GzipStream(fileobj=buffered), BUFFER)
     if found == "xz":
         return lzma.open(buffered)
     if found == "bz2":
@@ -114,7 +121,7 @@ class Lines(Iterator[str]):
         except UnicodeError as error:
             raise BadRow(
                 f"is not {self._encoding} ({str(error)[-200:]}); if the file is in another encoding name it, as in "
-                'encoding="latin-1"'
+                'encoding="latin-1" (--encoding latin-1)'
             ) from None
 
     def _read_line(self) -> bytes:

@@ -129,7 +129,7 @@ def rows_of_part(part: Any, request: Request, rowing: Rowing, name: str) -> Iter
 def _rows(source: Any, request: Request, plan: Plan, rowing: Rowing, tell: Meter) -> Iterator[Rows]:
     """The rows of any source."""
     if hasattr(source, "read") or (isinstance(source, str) and source == "-"):
-        return _from_stream(sys.stdin.buffer if isinstance(source, str) else source, request, rowing)
+        return _from_stream(_standard_input() if isinstance(source, str) else source, request, rowing)
     table = None if _is_path(source) else tables.frame_table(source)
     if table is not None:
         return _from_frame(table, rowing, tell)
@@ -138,12 +138,18 @@ def _rows(source: Any, request: Request, plan: Plan, rowing: Rowing, tell: Meter
             f"a {type(source).__name__} cannot be read: expected a path, a glob, a folder, an open binary file, a data "
             "frame (pandas, polars, Arrow, Hugging Face) or a list of dicts"
         )
-    files = sources.files_of(source)
+    files = sources.files_of(source, request.format)
     kinds = {sources.format_of(file, request.format) for file in files}
     if "twtm" in kinds and plan.rules.bigrams is not None:
         raise ValueError(f"{files[0]} has counts of words, not their order: bigrams cannot be found in it")
     tell.expect(sum(file.stat().st_size for file in files))
     return _from_files(files, request, rowing, tell)
+
+
+def _standard_input() -> IO[bytes]:
+    if sys.stdin is None:
+        raise ReadError("standard input is closed: there is nothing to read from it")
+    return sys.stdin.buffer
 
 
 def _is_list_of_paths(source: Any) -> bool:
@@ -159,10 +165,12 @@ def _from_files(files: list[Path], request: Request, rowing: Rowing, tell: Meter
     for file in files:
         size = file.stat().st_size
         kind = sources.format_of(file, request.format)
+        rowing.start_file()
         if kind in ("parquet", "arrow"):
             yield from _from_columnar(file, kind, rowing, tell, done, size)
         else:
             yield from _from_line_file(file, kind, request, rowing, tell, done)
+        rowing.check_file(str(file))
         done += size
         tell.read(done)
     rowing.check_all_seen(str(files[-1]))
@@ -303,4 +311,5 @@ def _placed(error: ReadError, name: str) -> ReadError:
 
 def _damage(name: str, number: int, error: BaseException) -> ReadError:
     reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-    return ReadError(f"{name} cannot be read after line {number}: it is damaged or cut off ({reason})")
+    where = f" after line {number}" if number else ""  # nothing at all, or what was read ahead was damaged
+    return ReadError(f"{name} cannot be read{where}: it is damaged or cut off ({reason})")

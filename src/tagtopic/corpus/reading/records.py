@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,13 +11,14 @@ from tagtopic.corpus.reading.lines import MAX_LINE, Lines
 
 Record = tuple[int, "Mapping[str, Any] | BadRow"]  # where it begins, and what it holds or why it cannot be read
 FIELD_LIMIT = 2**31 - 1
+MAX_AGAIN = 1 << 30  # characters read again after bad records of a file: there may be one that never ends in every line
 DELIMITERS = ",;\t|"
 
 
 def json_records(lines: "Lines | Peeked") -> Iterator[Record]:
     """One object a line; blank lines are no records."""
-    for number, line in _filled_lines(lines):
-        yield number, line if isinstance(line, BadRow) else _json_object(line, number)
+    for i, (number, line) in enumerate(_filled_lines(lines)):
+        yield number, line if isinstance(line, BadRow) else _json_object(line, first=i == 0)
 
 
 def text_records(lines: "Lines | Peeked") -> Iterator[Record]:
@@ -64,9 +66,8 @@ class Peeked(Iterator[str]):
         return first
 
 
-def _json_object(line: str, number: int) -> Mapping[str, Any] | BadRow:
-    array = "; the file looks like one JSON array, but one object a line is needed"
-    hint = array if number == 1 and line.lstrip().startswith("[") else ""
+def _json_object(line: str, *, first: bool) -> Mapping[str, Any] | BadRow:
+    hint = _hint(line) if first else ""
     try:
         value = json.loads(line)
     except RecursionError:
@@ -76,6 +77,15 @@ def _json_object(line: str, number: int) -> Mapping[str, Any] | BadRow:
     if not isinstance(value, dict):
         return BadRow(f"is not a JSON object but {type(value).__name__}{hint}")
     return value
+
+
+def _hint(first: str) -> str:
+    """What the file may be, by its first line."""
+    if first.lstrip().startswith("["):
+        return "; the file looks like one JSON array, but one object a line is needed"
+    if first.lstrip().startswith("{"):
+        return ""
+    return '; if it is of another format name that, as in format="csv" (--format csv)'
 
 
 class CsvRecords:
@@ -91,8 +101,8 @@ class CsvRecords:
             if first is None:
                 return
             self._delimiter = delimiter or _guess_delimiter(first)
-            self._lines.push(first)
-            start = self._lines.number
+            self._lines.give_again([first])
+            start = self._lines.start_record()
             self._reader = self._new_reader()
             with _large_fields():
                 self.columns = [name.strip() for name in next(self._reader)]
@@ -115,50 +125,86 @@ class CsvRecords:
                     row = next(self._reader)
             except StopIteration:
                 return
-            except BadRow as bad:
-                yield self._lines.number, bad
-                self._reader = self._new_reader()
-                continue
-            except csv.Error as error:
-                yield start, BadRow(f"is not CSV: {error}")
-                self._reader = self._new_reader()
+            except (BadRow, csv.Error) as error:
+                yield start, BadRow(f"{self._reason(error, start)}{self._go_on(start)}")
                 continue
             if not row:
                 continue
             if len(row) != len(self.columns):
-                yield start, BadRow(f"has {len(row)} fields where the header has {len(self.columns)}")
+                wrong = f"has {len(row)} fields where the header has {len(self.columns)}"
+                yield start, BadRow(wrong + self._extent(start, "; it is made of"))
                 continue
             yield start, dict(zip(self.columns, row, strict=True))
 
+    def _reason(self, error: Exception, start: int) -> str:
+        end = self._lines.number
+        if isinstance(error, csv.Error):
+            return f"is not CSV: {error}" + (" (is a quotation mark not closed?)" if end > start else "")
+        return str(error) if end <= start else f"goes on to line {end}, which {error}"
+
+    def _go_on(self, start: int) -> str:
+        """Read on after the first line of a bad record, whose open quote may have swallowed good ones.
+
+        Gives back which lines are lost if too much was read again already.
+        """
+        extent = self._extent(start, "; left out are")
+        self._reader = self._new_reader()
+        return "" if self._lines.go_back() else extent
+
+    def _extent(self, start: int, verb: str) -> str:
+        return f"{verb} lines {start} to {self._lines.number}" if self._lines.number > start else ""
+
 
 class _Counted(Iterator[str]):
-    """Lines for `csv.reader`, which bound the length of one record: an open quote would swallow the file."""
+    """Lines for `csv.reader`, counted, which can be given again.
+
+    They bound the length of one record: an open quote would swallow the file.
+    """
 
     def __init__(self, lines: Lines) -> None:
+        self.number = 0
         self._lines = lines
-        self._pushed: str | None = None
+        self._record: list[str | BadRow] = []
         self._length = 0
-
-    @property
-    def number(self) -> int:
-        return self._lines.number
-
-    def push(self, line: str) -> None:
-        self._pushed = line
+        self._again: deque[str | BadRow] = deque()
+        self._n_again = 0
 
     def start_record(self) -> int:
         """Note that a record begins; give back the number of its first line."""
+        self._record = []
         self._length = 0
-        return self._lines.number + 1
+        return self.number + 1
+
+    def go_back(self) -> bool:
+        """Go back to the second line of the record, unless so much was read again that there would be no end."""
+        rest = self._record[1:]
+        self._n_again += self._length if rest else 0
+        if self._n_again > MAX_AGAIN:
+            return False
+        self.give_again(rest)
+        return True
+
+    def give_again(self, lines: list[str | BadRow]) -> None:
+        """Give the lines given last once more."""
+        self._again.extendleft(reversed(lines))
+        self.number -= len(lines)
 
     def __next__(self) -> str:
-        line, self._pushed = self._pushed, None
-        if line is None:
-            line = next(self._lines)
+        line = self._again.popleft() if self._again else self._next_line()
+        self.number += 1
+        self._record.append(line)
+        if isinstance(line, BadRow):
+            raise line
         self._length += len(line)
         if self._length > MAX_LINE:
-            raise BadRow(f"a record longer than {MAX_LINE >> 20} MB ends here; is a quotation mark not closed?")
+            raise csv.Error(f"it is longer than {MAX_LINE >> 20} MB")
         return line
+
+    def _next_line(self) -> str | BadRow:
+        try:
+            return next(self._lines)
+        except BadRow as bad:
+            return bad
 
 
 class _large_fields:

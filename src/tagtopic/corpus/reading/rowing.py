@@ -54,6 +54,9 @@ class Rowing:
         self._unseen = set(wanted.required)
         self._seen: dict[str, None] = {}
         self._n_records = 0
+        self._lacks_text = False  # whether a file was begun and no record of it had a text
+        self._in_file: dict[str, None] = {}
+        self._n_in_file = 0
         self._start_batch()
 
     def _start_batch(self) -> None:
@@ -61,6 +64,18 @@ class Rowing:
         self._tags: list[list[str]] = []
         self._ids: list[str] = []
         self._size = 0
+
+    def start_file(self) -> None:
+        """Note that a file begins, of which a record must have a text; other columns may be in other files only."""
+        self._lacks_text = bool(self.wanted.text)
+        self._in_file = {}
+        self._n_in_file = 0
+
+    def check_file(self, where: str) -> None:
+        """Complain if no record of the file had a text, if there were any records: its documents would be empty."""
+        if self._lacks_text and self._n_in_file:
+            missing = sorted({*self.wanted.text, *self._unseen})
+            raise missing_columns(missing, list(self._in_file), where, "in all rows up to here, ")
 
     def expect(self, columns: list[str], where: str) -> list[str]:
         """Check the columns of a source that knows them; give back those to read."""
@@ -71,6 +86,7 @@ class Rowing:
         if repeated:
             raise ReadError(f"{where} has more than one column called {repeated[0]!r}")
         self._unseen.clear()
+        self._lacks_text = False
         return self.wanted.of(columns)
 
     def add(self, record: "Mapping[str, Any] | BadRow", where: str) -> None:
@@ -78,11 +94,20 @@ class Rowing:
         try:
             if isinstance(record, BadRow):
                 raise record
+            if self._lacks_text:
+                self._look_for_text(record, where)
             if self._unseen:
                 self._look_for_columns(record, where)
             self._add(record)
         except BadRow as bad:
             self.complaints.bad_row(where, str(bad))
+
+    def _look_for_text(self, record: Mapping[str, Any], where: str) -> None:
+        self._n_in_file += 1
+        self._lacks_text = not any(column in record for column in self.wanted.text)
+        self._in_file.update(dict.fromkeys(map(str, record)))
+        if self._patience is not None and self._n_in_file >= self._patience:
+            self.check_file(where)
 
     def _look_for_columns(self, record: Mapping[str, Any], where: str) -> None:
         self._n_records += 1

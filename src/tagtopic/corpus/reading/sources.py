@@ -21,6 +21,7 @@ FORMATS = {
     ".ipc": "arrow",
     ".twtm": "twtm",
 }
+TEXT = ".txt"
 KNOWN = sorted({*FORMATS.values(), "text"})  # any file may be text: no name says that it is meant as documents
 
 
@@ -40,20 +41,26 @@ def format_of(path: Path, given: str | None = None) -> str:
 
 
 def _format_by_name(path: Path) -> str | None:
+    return FORMATS.get(_ending(path))
+
+
+def _ending(path: Path) -> str:
+    """The end of the file's name, without that of its compression."""
     name = path.with_suffix("") if path.suffix.lower() in SUFFIXES else path
-    return FORMATS.get(name.suffix.lower())
+    return name.suffix.lower()
 
 
-def files_of(source: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[Path]:
-    """The files meant: a file, those that match a glob, those of a folder whose names say their format, or a list."""
+def files_of(source: str | PathLike[str] | Sequence[str | PathLike[str]], given: str | None = None) -> list[Path]:
+    """The files meant: a file, those that match a glob, those of a folder, or a list of these.
+
+    Of a folder these are the files whose names say their format, or that they have the one given; if no name says
+    so, all files are of the format given.
+    """
     if not isinstance(source, str | PathLike):
-        return [file for part in source for file in files_of(part)]
+        return [file for part in source for file in files_of(part, given)]
     path = Path(source)
     if path.is_dir():
-        files = [file for file in sorted(path.rglob("*")) if _is_data(file, path)]
-        if not files:
-            raise FileNotFoundError(f"the folder {path} has no file that can be read ({', '.join(FORMATS)})")
-        return files
+        return _files_in(path, given)
     if path.exists():
         return [path]
     if glob.has_magic(str(source)):
@@ -65,6 +72,14 @@ def files_of(source: str | PathLike[str] | Sequence[str | PathLike[str]]) -> lis
     raise FileNotFoundError(f"there is no file {path}")
 
 
-def _is_data(file: Path, folder: Path) -> bool:
-    hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-    return not hidden and file.is_file() and _format_by_name(file) is not None
+def _files_in(folder: Path, given: str | None) -> list[Path]:
+    shown = [file for file in sorted(folder.rglob("*")) if file.is_file() and not _is_hidden(file, folder)]
+    endings = [ending for ending, kind in {**FORMATS, TEXT: "text"}.items() if kind == given] or list(FORMATS)
+    files = [file for file in shown if _ending(file) in endings] or (shown if given is not None else [])
+    if not files:
+        raise FileNotFoundError(f"the folder {folder} has no file that can be read ({', '.join(endings)})")
+    return files
+
+
+def _is_hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
