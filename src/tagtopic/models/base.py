@@ -106,8 +106,7 @@ class TagTopicModel(
             del fit  # its second copy of the topics need not stay while tags are learnt to be predicted
             self._keep(training, outcome, history)
         # documents with the words that were held out of them, as they are when they come to be audited
-        whole = inputs.without_unseen_words(corpus, self.word_counts_) if isinstance(corpus, Corpus) else corpus
-        self.tag_predictor_ = TagPredictor.fit(whole, n_jobs=self.n_jobs)
+        self.tag_predictor_ = TagPredictor.fit(corpus, n_jobs=self.n_jobs)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, tags: Any = None) -> Self:

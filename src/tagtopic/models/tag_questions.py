@@ -194,7 +194,15 @@ class TagQuestions:
         if not corpus.tags.nnz:
             raise ValueError("the documents have no tags that the model knows: there is nothing to audit")
         posteriors = self._posteriors(corpus, None)
-        return audit(self.parameters_, self.tag_predictor_, self.topic_shares_, corpus, posteriors, self.n_jobs)
+        return audit(
+            self.parameters_,
+            self.tag_predictor_,
+            self.topic_shares_,
+            self.word_counts_,
+            corpus,
+            posteriors,
+            self.n_jobs,
+        )
 
     def _only_words(self, X: Any) -> Corpus:
         corpus = self._as_corpus(X, None, reset=False)

@@ -88,14 +88,17 @@ class Remembered:
         """On how many remembered documents each tag is."""
         return self.predictor.memory.sizes
 
-    def rows_of(self, vectors: Any, tags: Any) -> Any:
+    def rows_of(self, vectors: Any, tags: Any, seen: Any) -> Any:
         """Which remembered document each is: the first with the same words and tags, or if there is none the first
         with the same words; NEW if none has these.
+
+        Only words that the model has ``seen`` count: it was not trained on those that were held out.
         """
+        documents = _with_columns(self.documents, seen)
         words_alone: dict[bytes, int] = {}
         with_tags: dict[tuple[bytes, bytes], int] = {}
-        for row in range(self.documents.shape[0]):
-            words = _key(self.documents, row)
+        for row in range(documents.shape[0]):
+            words = _key(documents, row)
             words_alone.setdefault(words, row)
             with_tags.setdefault((words, _key(self.tags, row)), row)
         found = np.empty(vectors.shape[0], np.int64)
@@ -237,6 +240,15 @@ def _profiles(remembered: Remembered, rows: Any, topics: Floats, tags: Any) -> F
     sums = remembered.tag_topics[tags.indices] - itself[:, None] * topics[owner]
     means = sums / (remembered.sizes[tags.indices] - itself + STEADY)[:, None]
     return np.asarray(means / (np.linalg.norm(means, axis=1, keepdims=True) + 0.3))
+
+
+def _with_columns(matrix: Any, kept: Any) -> Any:
+    if kept.all():
+        return matrix
+    found = matrix.copy()
+    found.data = found.data * kept[found.indices]
+    found.eliminate_zeros()
+    return found
 
 
 def _key(vectors: Any, row: int) -> bytes:

@@ -36,9 +36,9 @@ class Fit:
 
 
 def tag_fit(
-    predictor: TagPredictor, word_topics: Floats, corpus: Corpus, n_jobs: int | None, random_state: int = 0
+    predictor: TagPredictor, word_topics: Floats, seen: Any, corpus: Corpus, n_jobs: int | None, random_state: int = 0
 ) -> Fit:
-    """How well the tags of a corpus, in the model's columns, fit its documents.
+    """How well the tags of a corpus, in the model's columns and the words that it has ``seen``, fit its documents.
 
     Nothing is known of a tag that no other document has: it belongs with even odds, and its p-value is 1.
     """
@@ -46,7 +46,7 @@ def tag_fit(
     remembered = Remembered.of(predictor, word_topics)
     mix, chance = _learn(remembered, n_jobs, random)
     vectors, tags = weighted_rows(corpus.counts, predictor.scores), sp.csr_array(corpus.tags)
-    asked = Asked(vectors, remembered.rows_of(vectors, tags), tags, tags)
+    asked = Asked(vectors, remembered.rows_of(vectors, tags, seen), tags, tags)
     values = probabilities(evidence(remembered, asked, n_jobs), mix[predictor.memory.kinds[tags.indices]])
     at_least = len(chance) - np.searchsorted(chance, values, side="left")
     unknown = remembered.others(asked) == 0

@@ -105,6 +105,7 @@ def audit(
     parameters: Parameters,
     predictor: TagPredictor,
     topic_shares: Float64s,
+    word_counts: Float64s,
     corpus: Corpus,
     posteriors: DocumentPosteriors,
     n_jobs: int | None,
@@ -112,7 +113,7 @@ def audit(
     """Audit the tags of a corpus that is in the model's columns."""
     by_word = np.asarray(parameters.psi, np.float64) * topic_shares
     word_topics = by_word / np.maximum(by_word.sum(axis=1, keepdims=True), 1e-300)
-    fit = tag_fit(predictor, word_topics, corpus, n_jobs)
+    fit = tag_fit(predictor, word_topics, np.asarray(word_counts) > 0, corpus, n_jobs)
     owner = np.repeat(np.arange(len(corpus)), np.diff(corpus.tags.indptr))
     weights = np.asarray(posteriors.weights.data, np.float64)
     expected = expected_weights(parameters, corpus, owner)
