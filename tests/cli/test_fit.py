@@ -197,10 +197,9 @@ def test_a_model_does_not_replace_what_it_is_learnt_from(
     assert own.read_bytes() == documents.read_bytes()
 
 
-@pytest.mark.filterwarnings("default")
-def test_ctrl_c_keeps_the_model_so_far(
-    tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the fourth iteration."""
     iterate = ExpectationMaximisation.iterate
 
     def interrupted(em: ExpectationMaximisation) -> None:
@@ -209,6 +208,11 @@ def test_ctrl_c_keeps_the_model_so_far(
         iterate(em)
 
     monkeypatch.setattr(ExpectationMaximisation, "iterate", interrupted)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.usefixtures("interrupted")
+def test_ctrl_c_keeps_the_model_so_far(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     target = tmp_path / "m.tagtopic"
     outcome = tagtopic("fit", documents, *READ, "-k", 2, "-o", target)
     assert outcome.code == 130
@@ -218,21 +222,14 @@ def test_ctrl_c_keeps_the_model_so_far(
 
 
 @pytest.mark.filterwarnings("default")
+@pytest.mark.usefixtures("interrupted")
 @pytest.mark.parametrize(("every", "goes_on"), [(2, True), (5, False)])
 def test_a_second_ctrl_c_says_what_is_left(
     tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int, goes_on: bool
 ) -> None:
-    iterate = ExpectationMaximisation.iterate
-
-    def interrupted(em: ExpectationMaximisation) -> None:
-        if len(em.history.bound) == 3:
-            raise KeyboardInterrupt
-        iterate(em)
-
     def interrupted_again(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ExpectationMaximisation, "iterate", interrupted)
     monkeypatch.setattr(TWDA, "_keep", interrupted_again)
     target = tmp_path / "m"
     outcome = tagtopic("fit", documents, *READ, "-k", 2, "-o", target, "--checkpoint-every", every)
