@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from tagtopic.explore import Explorer, views
 from tagtopic.explore.service import Limits, create_app
 from tagtopic.explore.service.batching import Batcher
 from tagtopic.explore.service.limits import Threads, TooBusyError, TooLongError
+from tagtopic.explore.service.server import address
 
 Answer = TypeVar("Answer")
 PAGES = ("/", "/topics/0", "/tags", "/tags/0", "/documents", "/documents/3", "/try", "/audit", "/compare")
@@ -264,7 +265,8 @@ def test_a_token_is_asked_for(explorer: Explorer) -> None:
 @pytest.mark.parametrize("token", ["a b+c&d;é#%25", "ключ"])
 def test_any_token_opens_by_the_address_that_is_told(explorer: Explorer, token: str) -> None:
     with TestClient(create_app(explorer, token=token)) as client:
-        assert client.get(f"/?token={quote(token, safe='')}").status_code == 200
+        told = urlsplit(address("::1", 80, token))
+        assert client.get(f"{told.path}?{told.query}").status_code == 200
         assert client.get("/tags").status_code == 200
         client.cookies.clear()
         assert client.get("/tags").status_code == 401

@@ -48,8 +48,8 @@ def test_short_texts_are_parts_of_documents() -> None:
 
 
 def test_shares_do_not_depend_on_the_order_of_a_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = [f"word{i}" for i in range(12)]
-    scores = np.random.default_rng(0).random(12).astype(np.float32)
+    words = [f"word{i}" for i in range(40)]
+    scores = (10.0 ** np.random.default_rng(0).uniform(-3, 3, 40)).astype(np.float32)
     found = []
     for order in (words, words[::-1], words[5:] + words[:5]):
         monkeypatch.setattr(names, "name_words", lambda _, order=order: list(order))

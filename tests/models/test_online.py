@@ -197,10 +197,12 @@ def test_online_learning_is_not_for_clusters() -> None:
 def test_new_words_and_tags_are_learnt_beside_priors_that_were_arrays(prior: str) -> None:
     size = {"tag_weight_prior": SMALL.n_tags, "topic_word_prior": SMALL.n_words}[prior]
     model = TWDA(3, max_iter=3, random_state=0, **{prior: np.full(size, 0.5)}).fit(SMALL)  # type: ignore[arg-type]
-    new = Corpus.from_counts(SMALL.counts[:10], [["new"]] * 10, words=[*SMALL.words[:-1], "newer"])
+    words = list(SMALL.words)
+    words[int(SMALL.counts[:10].sum(axis=0).argmax())] = "newer"
+    new = Corpus.from_counts(SMALL.counts[:10], [["new"]] * 10, words=words)
     for _ in range(2):
         model.partial_fit(new)
-    assert model.tag_names_[-1] == "new"
+    assert (model.tag_names_[-1], model.words_[-1]) == ("new", "newer")
     assert getattr(model, f"{prior}_")[-1] == pytest.approx(0.5)
 
 

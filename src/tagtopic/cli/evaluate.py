@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.fit import LARGEST_SEED
 from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, model_and_corpus, tell_of_no_tags
 from tagtopic.cli.output import show
@@ -43,7 +42,9 @@ def evaluate(
     method: Annotated[
         Method, typer.Option("--method", help="completion scores words that were not used to infer the topics.")
     ] = Method.COMPLETION,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Which words are held back.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=options.LARGEST_SEED, help="Which words are held back.")
+    ] = 0,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,

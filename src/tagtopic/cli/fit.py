@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tagtopic.models.base import TagTopicModel
 
 INTERRUPTED = 130  # the shell's code for a program ended by Ctrl-C
-LARGEST_SEED = 2**32 - 1  # of NumPy's random numbers
 
 
 class Kind(StrEnum):
@@ -105,7 +104,7 @@ def fit(
     patience: Annotated[
         int, typer.Option("--patience", min=1, help="Stop when held-out words were best so many iterations ago.")
     ] = 10,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Start of the random numbers.")] = 0,
+    seed: options.Seed = 0,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
     min_df: options.MinDf = None,

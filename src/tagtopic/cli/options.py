@@ -56,6 +56,8 @@ Format = Annotated[
         show_default="by name, - by first line",
     ),
 ]
+LARGEST_SEED = 2**32 - 1  # of NumPy's random numbers
+Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Start of the random numbers.")]
 Encoding = Annotated[
     str | None,
     typer.Option("--encoding", metavar="NAME", help="How files encode text: latin-1, …", show_default="utf-8"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.fit import INTERRUPTED, LARGEST_SEED, Kind, estimator_class
+from tagtopic.cli.fit import INTERRUPTED, Kind, estimator_class
 from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, read_corpus, rules_of
 from tagtopic.cli.output import Answer, Column, remark, show, write_rows
@@ -44,7 +44,7 @@ def search_topics(
     test_size: Annotated[
         float, typer.Option("--test-size", min=0.0, max=1.0, help="Share of the documents held out.")
     ] = 0.2,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Start of the random numbers.")] = 0,
+    seed: options.Seed = 0,
     coherence: Annotated[
         bool | None,
         typer.Option(

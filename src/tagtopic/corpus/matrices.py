@@ -57,6 +57,11 @@ def move_columns(matrix: Any, target: NDArray[np.int32], n_columns: int) -> Any:
     return csr(offsets, columns, data, n_columns)
 
 
+def keep_columns(matrix: Any, kept: NDArray[np.bool_]) -> Any:
+    """The matrix with only these columns filled; it has as many as before."""
+    return move_columns(matrix, np.where(kept, np.arange(len(kept)), -1).astype(np.int32), len(kept))
+
+
 def counts_matrix(counts: Any, *, fractional: bool = False) -> Any:
     """Documents x words as int32 counts; entries given twice are added, explicit zeros are dropped.
 

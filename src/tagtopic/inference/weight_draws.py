@@ -16,8 +16,8 @@ import numpy as np
 from tagtopic.compiled import compiled
 from tagtopic.inference.arrays import Documents, Float64s, Floats, Model
 
-PRIME = np.uint64(0x100000001B3)
-"""By which a hash is multiplied (FNV)."""
+PRIME, BITS = 0x01000193, 0xFFFFFFFF
+"""By which a hash is multiplied, and what of it is kept (FNV)."""
 
 
 @compiled
@@ -47,13 +47,13 @@ def draw_place(weights: Float64s, total: float) -> int:
 @compiled
 def seed_of(documents: Documents, d: int, seed: int) -> int:
     """A seed by the document's own words and tags: its draws are the same wherever it stands among others."""
-    value = np.uint64(seed)
+    value = seed & BITS
     for p in range(documents.word_starts[d], documents.word_starts[d + 1]):
-        value = (value ^ np.uint64(documents.words[p])) * PRIME
-        value = (value ^ np.uint64(1024 * documents.counts[p])) * PRIME
+        value = ((value ^ int(documents.words[p])) * PRIME) & BITS
+        value = ((value ^ int(1024 * documents.counts[p])) * PRIME) & BITS
     for p in range(documents.tag_starts[d], documents.tag_starts[d + 1]):
-        value = (value ^ np.uint64(documents.tags[p])) * PRIME
-    return int((value ^ (value >> np.uint64(32))) & np.uint64(0xFFFFFFFF))
+        value = ((value ^ int(documents.tags[p])) * PRIME) & BITS
+    return value
 
 
 @compiled

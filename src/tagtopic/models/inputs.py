@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from tagtopic.corpus import Corpus, checks, frames
 from tagtopic.corpus.collection import RemoteCorpus
 from tagtopic.corpus.mapped import check_columns, column_sizes
-from tagtopic.corpus.matrices import csr, is_matrix, move_columns
+from tagtopic.corpus.matrices import csr, is_matrix, keep_columns
 from tagtopic.corpus.rows import is_missing
 from tagtopic.corpus.rules import TextRules
 from tagtopic.inference.arrays import Float64s
@@ -98,9 +98,7 @@ def without_unseen_words(corpus: Corpus, word_counts: Float64s) -> Corpus:
     seen = word_counts > 0
     if seen.all() or not column_sizes(corpus.counts)[~seen].any():
         return corpus
-    target = np.where(seen, np.arange(len(seen)), -1).astype(np.int32)
-    counts = move_columns(corpus.counts, target, len(seen))
-    return corpus.with_matrices(counts=counts)
+    return corpus.with_matrices(counts=keep_columns(corpus.counts, seen))
 
 
 def aligned(corpus: Corpus, words: tuple[str, ...], tag_names: tuple[str, ...], unknown_tags: str) -> Corpus:

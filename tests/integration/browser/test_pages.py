@@ -99,9 +99,9 @@ def test_suggestions_do_not_come_late(page: Any, address: str) -> None:
 
 
 @pytest.mark.parametrize("width", [980, 1100, 1280])
-def test_tag_weights_stay_in_their_card(page: Any, address: str, width: int) -> None:
+def test_tag_weights_stay_in_their_card(page: Any, hostile_address: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{address}/documents/3")
+    page.goto(f"{hostile_address}/documents/3")  # whose tags have long names
     overflow = "[...document.querySelectorAll('.stack .card')].map((card) => card.scrollWidth - card.clientWidth)"
     assert max(page.evaluate(overflow)) <= 0
 

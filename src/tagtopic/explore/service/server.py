@@ -20,10 +20,15 @@ def run(explorer: Explorer, host: str, port: int, token: str | None, tell: Calla
     with _listening(host, port) as listener:
         config = uvicorn.Config(create_app(explorer, token=token, host=host), log_level="warning", server_header=False)
         explorer.warm()
-        shown = f"[{host}]" if ":" in host else host
-        query = "" if token is None else f"?token={quote(token, safe='')}"
-        tell(f"{explorer.name} is at http://{shown}:{listener.getsockname()[1]}/{query} (Ctrl-C ends)")
+        tell(f"{explorer.name} is at {address(host, listener.getsockname()[1], token)} (Ctrl-C ends)")
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def address(host: str, port: int, token: str | None) -> str:
+    """Where a browser finds the pages."""
+    shown = f"[{host}]" if ":" in host else host
+    query = "" if token is None else f"?token={quote(token, safe='')}"
+    return f"http://{shown}:{port}/{query}"
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tagtopic.corpus.matrices import keep_columns
 from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats, read_only
 from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, Evidence, Reach, gather_given
@@ -94,7 +95,7 @@ class Remembered:
 
         Only words that the model has ``seen`` count: it was not trained on those that were held out.
         """
-        documents = _with_columns(self.documents, seen)
+        documents = self.documents if seen.all() else keep_columns(self.documents, seen)
         words_alone: dict[bytes, int] = {}
         with_tags: dict[tuple[bytes, bytes], int] = {}
         for row in range(documents.shape[0]):
@@ -240,15 +241,6 @@ def _profiles(remembered: Remembered, rows: Any, topics: Floats, tags: Any) -> F
     sums = remembered.tag_topics[tags.indices] - itself[:, None] * topics[owner]
     means = sums / (remembered.sizes[tags.indices] - itself + STEADY)[:, None]
     return np.asarray(means / (np.linalg.norm(means, axis=1, keepdims=True) + 0.3))
-
-
-def _with_columns(matrix: Any, kept: Any) -> Any:
-    if kept.all():
-        return matrix
-    found = matrix.copy()
-    found.data = found.data * kept[found.indices]
-    found.eliminate_zeros()
-    return found
 
 
 def _key(vectors: Any, row: int) -> bytes:
