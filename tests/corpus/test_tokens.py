@@ -47,7 +47,7 @@ def twin(text: str, rules: TextRules) -> list[str]:
     return words
 
 
-@given(st.lists(texts, max_size=4), st.booleans(), st.booleans(), st.integers(1, 3))
+@given(st.lists(texts, max_size=12), st.booleans(), st.booleans(), st.integers(1, 3))
 def test_kernel_and_twin_agree(batch: list[str], lowercase: bool, numbers: bool, min_length: int) -> None:
     rules = TextRules(lowercase=lowercase, numbers=numbers, min_length=min_length, max_length=12)
     tokens = tokenize(batch, rules)
@@ -56,6 +56,13 @@ def test_kernel_and_twin_agree(batch: list[str], lowercase: bool, numbers: bool,
     assert [[words[j] for j in row] for row in rows] == [twin(text, rules) for text in batch]
     assert len(set(words)) == len(words)
     assert tokens.hashes.tolist() == tokens.words.hashes().tolist()
+
+
+def test_each_text_may_end_a_word() -> None:
+    letters = list("abcdefghijklmnopqrstuvwxyz")
+    tokens = tokenize(letters, TextRules(min_length=1))
+    assert list(tokens.words) == letters
+    assert tokens.ids.tolist() == list(range(26))
 
 
 @pytest.mark.parametrize(

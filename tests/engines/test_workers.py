@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagtopic.engines.workers import Workers, count_of_threads, cut_evenly, cut_rows
+from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
 
 
 @given(st.lists(st.integers(0, 50), max_size=40), st.integers(1, 60))
@@ -30,12 +30,3 @@ def test_results_come_in_the_order_of_the_items(n_jobs: int) -> None:
 def test_an_error_in_a_thread_reaches_the_caller() -> None:
     with Workers(2) as workers, pytest.raises(ZeroDivisionError):
         workers.map(lambda x: 1 // x, [1, 0, 2])
-
-
-def test_number_of_threads_follows_scikit_learn() -> None:
-    cores = count_of_threads(None)
-    assert count_of_threads(-1) == cores
-    assert count_of_threads(3) == 3
-    assert count_of_threads(-cores - 5) == 1
-    with pytest.raises(ValueError, match="n_jobs is 0"):
-        count_of_threads(0)

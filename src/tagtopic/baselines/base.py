@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from tagtopic.baselines.tag_likelihood import log_likelihood_of_tags
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import move_columns
-from tagtopic.engines.workers import count_of_threads
 from tagtopic.inference.arrays import Float64s, Floats
 from tagtopic.isolated import Arrays, ForeignLibraryError, run_isolated
 from tagtopic.models import inputs
 from tagtopic.optional import require
+from tagtopic.threads import count_of_threads
 
 BaselineError = ForeignLibraryError
 """A baseline's library crashed, failed or took too long; this process goes on."""

@@ -106,7 +106,7 @@ def read_corpus(
     from tagtopic.corpus import Corpus
     from tagtopic.corpus.storage import MARKER
 
-    if len(files) == 1 and (Path(files[0]) / MARKER).is_file():
+    if model is not None and len(files) == 1 and (Path(files[0]) / MARKER).is_file():
         return Corpus.open(files[0])
     if "-" in files and sys.stdin is not None and sys.stdin.isatty():
         remark("type a text a line; Ctrl-D ends", quiet=quiet)

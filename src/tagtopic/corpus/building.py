@@ -5,7 +5,6 @@ different words and their frequencies are gathered. Then the vocabulary is chose
 counted block by block into the final matrices, in memory or straight into the folder of a saved corpus.
 """
 
-import os
 import shutil
 import tempfile
 from collections import deque
@@ -30,6 +29,7 @@ from tagtopic.corpus.rows import Rows
 from tagtopic.corpus.rules import TagRules, TextRules
 from tagtopic.corpus.tokens import Tokens, tokenize
 from tagtopic.corpus.wordtable import WordTable
+from tagtopic.threads import count_of_threads
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -47,9 +47,7 @@ class Plan:
     @property
     def threads(self) -> int:
         """How many threads work."""
-        return (
-            self.n_jobs or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()) or 1
-        )
+        return count_of_threads(self.n_jobs)
 
 
 def build(

@@ -98,8 +98,9 @@ def _tokenize(
     ids = np.empty(data.size + n_texts, dtype=np.int32)
     letters = np.empty(data.size * 3 // 2 + 4, dtype=np.uint8)  # lower case takes at most 3 bytes for 2
     offsets = np.zeros(n_texts + 1, dtype=np.int64)
-    word_offsets = np.zeros(data.size // 2 + 2, dtype=np.int64)
-    hashes = np.empty(data.size // 2 + 1, dtype=np.uint64)
+    most_words = (data.size + n_texts) // 2  # a word takes a byte, and one more or the end of its text to end it
+    word_offsets = np.zeros(most_words + 1, dtype=np.int64)
+    hashes = np.empty(most_words, dtype=np.uint64)
     slots = np.full(4096, -1, dtype=np.int32)
     plain = np.zeros(256, dtype=np.uint8)
     for letter in range(128):

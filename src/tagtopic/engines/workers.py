@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -12,19 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tagtopic.inference.arrays import Int64s
+from tagtopic.threads import count_of_threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-def count_of_threads(n_jobs: int | None) -> int:
-    """scikit-learn's convention, but for None, which here means all cores: results do not depend on the number."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if n_jobs is None:
-        return cores
-    if n_jobs == 0:
-        raise ValueError("n_jobs is 0: give a number of threads, or -1 for all cores")
-    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
 class Workers:

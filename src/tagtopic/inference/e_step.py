@@ -4,8 +4,9 @@ One sweep, for a document with words w (count c_w), tags j and, where it has one
 
     xi, rho -> weights a_j, rows t_jk -> mix e_k -> s_w = sum_k e_k psi_wk -> M_k = sum_w c_w psi_wk / s_w -> xi, rho
 
-The three ways differ in how a and e come from xi and rho, and in how xi is moved; the word pass, where nearly all the
-time goes, is one. gamma (words x topics) is never stored. The readable twin of all this is ``reference.py``.
+The ways differ in how a and e come from xi and rho, and in how xi is moved; the word pass, where most of the time goes,
+is one, and another under "collapsed". gamma (words x topics) is never stored. The readable twin of all this is
+``reference.py``.
 """
 
 from __future__ import annotations
@@ -125,7 +126,9 @@ def mix_rows(way: int, tag_rows: Floats, sheet: Sheet) -> float:
             mix[k] += a_latent * sheet.latent_row[k]
     if way != PAPER:
         return 0.0
-    scale = mix.max()
+    scale = mix[0]
+    for k in range(1, n_topics):
+        scale = max(scale, mix[k])
     for k in range(n_topics):
         mix[k] = math.exp(mix[k] - scale)
     return float(scale)

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection
@@ -25,6 +24,7 @@ from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.workers import cut_rows
 from tagtopic.inference.arrays import Float64s, Floats, Int32s
 from tagtopic.inference.parameters import Parameters, Priors
+from tagtopic.threads import one_blas_thread
 
 STARTS = ("merged", "nmf", "random")
 
@@ -144,14 +144,14 @@ def merge(factors: Factors, n_topics: int) -> Factors:
     from scipy.cluster.hierarchy import fcluster, linkage
 
     roots = np.sqrt(factors.topics)
-    with threadpool_limits(1):  # BLAS sums in another order with other numbers of threads
+    with one_blas_thread():
         likeness = (roots.T @ roots).astype(np.float64)
     distance = np.sqrt(np.maximum(2.0 - 2.0 * likeness, 0.0))
     tree = linkage(distance[np.triu_indices(len(distance), 1)], "average")
     group = fcluster(tree, n_topics, "maxclust") - 1
     together = np.zeros((len(group), n_topics), np.float32)
     together[np.arange(len(group)), group] = 1.0
-    with threadpool_limits(1):
+    with one_blas_thread():
         topics = (factors.topics * factors.sizes.astype(np.float32)) @ together + np.float32(1e-12)
         documents = factors.documents @ together + np.float32(1e-6)
     return Factors(
@@ -188,8 +188,7 @@ def singular_factors(counts: Any, n_topics: int, seed: int) -> Factors:
     """NNDSVD (Boutsidis and Gallopoulos), zeros filled with the mean."""
     from sklearn.utils.extmath import randomized_svd
 
-    # one BLAS thread: the vectors then do not depend on the machine's number of cores
-    with threadpool_limits(1):
+    with one_blas_thread():
         left, values, right = randomized_svd(counts.astype(np.float32), n_topics, n_iter=2, random_state=seed)
     documents, topics = left * np.sqrt(values), right.T * np.sqrt(values)
     for k in range(n_topics):

@@ -233,6 +233,15 @@ def test_a_saved_corpus_is_opened(jsonl: Path, tmp_path: Path) -> None:
         Corpus.read(tmp_path / "c", to=tmp_path / "d")
 
 
+def test_a_saved_corpus_takes_rules_for_tags_and_none_for_words(jsonl: Path, tmp_path: Path) -> None:
+    corpus = Corpus.read(jsonl, to=tmp_path / "c")
+    tag = corpus.tag_names[0]
+    assert Corpus.read(tmp_path / "c", stop_tags=[tag]).tag_names == corpus.tag_names[1:]
+    assert Corpus.read(tmp_path / "c", rules=corpus.rules).words == corpus.words
+    with pytest.raises(ValueError, match="counted already: min_length, min_df can only be given where the texts"):
+        Corpus.read(tmp_path / "c", min_df=2, min_length=3)
+
+
 def test_new_text_goes_the_same_way(jsonl: Path) -> None:
     corpus = Corpus.read(jsonl)
     again = Corpus.read([{"text": "engine engine unheard"}], rules=corpus.rules, words=corpus.words)

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -71,10 +71,22 @@ def read_source(
     if _is_path(source) and (Path(source) / storage.MARKER).is_file():
         if to is not None or words is not None:
             raise ValueError(f"{source} is a saved corpus: open it with Corpus.open, then align or save it")
-        return Corpus.open(source)
+        return _opened(source, rules, tag_rules)
     vocabulary = None if words is None else known_words(words)
     plan = Plan(rules, tag_rules, vocabulary, n_jobs)
     return _read(source, request, plan, None if to is None else Path(to), texts_into)
+
+
+def _opened(path: str | PathLike[str], rules: TextRules, tag_rules: TagRules) -> Corpus:
+    corpus = Corpus.open(path)
+    usual = TextRules()
+    others = [field.name for field in fields(rules) if getattr(rules, field.name) != getattr(usual, field.name)]
+    if others and rules != corpus.rules:
+        raise ValueError(
+            f"{path} is a saved corpus, whose words are chosen and counted already: {', '.join(others)} can only be "
+            "given where the texts themselves are read"
+        )
+    return corpus if tag_rules == TagRules() else corpus.select_tags(tag_rules)
 
 
 def request_of(

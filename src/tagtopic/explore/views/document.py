@@ -129,10 +129,10 @@ def look_at(
 def _weighed(explorer: Explorer, one: Corpus, weights: Any) -> tuple[WeighedTag, ...]:
     """The document's tags, heaviest first. The weights are those of ``tag_weights``, the ends are drawn."""
     values = np.asarray(weights, np.float64)
-    length, n_tags = int(one.lengths()[0]), len(values)
-    steps = (sum(base for base, _ in (intervals.DRAWS, intervals.BURN_IN)) + 9 * length) * length * (n_tags + 1)
+    n_words, n_tags = int(one.counts.indptr[-1]), len(values)
+    steps = (intervals.DRAWS + intervals.BURN_IN) * n_words * (n_tags + 1)
     ends: list[tuple[float | None, float | None]] = [(None, None)] * n_tags
-    if n_tags and length and steps <= MOST_DRAWS:
+    if n_tags and n_words and steps <= MOST_DRAWS:
         drawn = intervals.weight_intervals(explorer.model.parameters_, one, LEVEL, 1)
         ends = list(zip(drawn.low.data.tolist(), drawn.high.data.tolist(), strict=True))
     names = [one.tag_names[j] for j in one.tags.indices]

@@ -19,6 +19,7 @@ import numpy as np
 from tagtopic.inference.arrays import Float64s, Floats, Int32s
 from tagtopic.inference.tag_evidence import Evidence
 from tagtopic.inference.tag_features import N_FEATURES, write_features
+from tagtopic.threads import one_blas_thread
 
 ENOUGH = 30
 """Right tags of a kind among the examples, from which it gets coefficients of its own."""
@@ -133,7 +134,6 @@ def log_odds_of(inputs: Floats, coefficients: Float64s) -> Float64s:
 
 def _coefficients(inputs: Floats, right: Any) -> Float64s:
     from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits
 
     n_right, n_wrong = int(right.sum()), int((~right).sum())
     if not n_right or not n_wrong:
@@ -141,9 +141,9 @@ def _coefficients(inputs: Floats, right: Any) -> Float64s:
         slopes[RELATIVE] = 2.0
         return np.append(slopes, -4.0 + np.log((n_right + 1) / (n_wrong + 1)))
     centre, scale = inputs.mean(axis=0, dtype=np.float64), inputs.std(axis=0, dtype=np.float64) + 1e-6
-    # few features and many examples: Newton takes 8 steps where L-BFGS takes 45. One BLAS thread: bits do not depend on
-    # the number of cores, and threads that wait for so little cost more than they give
-    with threadpool_limits(1):
+    # few features and many examples: Newton takes 8 steps where L-BFGS takes 45. Threads that wait for so little
+    # cost more than they give
+    with one_blas_thread():
         fitted = LogisticRegression(C=1.0, solver="newton-cholesky").fit((inputs - centre) / scale, right)
     slopes = fitted.coef_[0] / scale
     return np.append(slopes, fitted.intercept_[0] - slopes @ centre)

@@ -1,0 +1,40 @@
+"""Numbers of threads."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from tagtopic import Corpus
+from tagtopic.threads import count_of_threads, one_blas_thread
+
+
+def blas_threads() -> list[int]:
+    np.ones((4, 4)) @ np.ones((4, 4))
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_number_of_threads_follows_scikit_learn() -> None:
+    cores = count_of_threads(None)
+    assert count_of_threads(-1) == cores
+    assert count_of_threads(3) == 3
+    assert count_of_threads(-cores - 5) == 1
+    with pytest.raises(ValueError, match="n_jobs is 0"):
+        count_of_threads(0)
+
+
+def test_a_corpus_takes_the_same_numbers() -> None:
+    assert len(Corpus.from_texts(["steam engine"], n_jobs=-1)) == 1
+    with pytest.raises(ValueError, match="n_jobs is 0"):
+        Corpus.from_texts(["steam engine"], n_jobs=0)
+
+
+def test_linear_algebra_has_one_thread_until_the_last_is_done() -> None:
+    before = blas_threads()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    assert set(blas_threads()) == {1}
+    first.__exit__(None, None, None)
+    assert set(blas_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
