@@ -18,5 +18,5 @@ def test_texts_and_columns_stand_in_their_order(capsys: pytest.CaptureFixture[st
         bar.add_task("", total=8, completed=2, news="all is well")
         bar.refresh()
         names = [type(column).__name__ for column in bar.columns]
-    assert names == ["TextColumn", BAR, COUNT, GONE, LEFT, "TextColumn"]
+    assert names == ["TextColumn", BAR, COUNT, GONE, LEFT, "TextColumn", "Compiling"]
     assert capsys.readouterr().out == ""

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numba.extending
 import pytest
 
 from tagtopic import compiled
@@ -66,3 +67,28 @@ def test_where_nothing_can_be_written_kernels_still_compile(monkeypatch: pytest.
         return 2 * number
 
     assert double(4.0) == 8.0
+
+
+def test_it_is_known_while_a_kernel_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    seen = []
+
+    @numba.extending.overload(_watch_compiling)
+    def _of_watch() -> Callable[[], None]:
+        seen.append(compiled.is_compiling())
+        return lambda: None
+
+    kernel = compiled.compiled(_calls_watch)
+    assert not compiled.is_compiling()
+    kernel()
+    assert seen
+    assert all(seen)
+    assert not compiled.is_compiling()
+
+
+def _watch_compiling() -> None:
+    """Stand in a kernel, for somebody to look while that is compiled."""
+
+
+def _calls_watch() -> None:
+    _watch_compiling()

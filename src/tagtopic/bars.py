@@ -8,6 +8,8 @@ from typing import Any
 BAR, COUNT, GONE, LEFT = "BarColumn", "MofNCompleteColumn", "TimeElapsedColumn", "TimeRemainingColumn"
 """What can stand in a bar beside texts."""
 
+COMPILING = "compiling, once after an install"
+
 
 def is_watched(progress: bool | None) -> bool:
     """Whether a bar is to be drawn; None: if standard error is a terminal."""
@@ -15,10 +17,20 @@ def is_watched(progress: bool | None) -> bool:
 
 
 def new_bar(*columns: str, **options: Any) -> Any:
-    """A bar of rich's that is gone when it is done; rich is imported now, and not by everybody who might need it."""
+    """A bar of rich's that is gone when it is done, and that says when kernels are compiled.
+
+    rich is imported now, and not by everybody who might need it.
+    """
     from rich import progress
     from rich.console import Console
+    from rich.text import Text
+
+    from tagtopic.compiled import is_compiling
+
+    class Compiling(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> Text:
+            return Text(COMPILING if is_compiling() else "", style="dim")
 
     known = {name: getattr(progress, name) for name in (BAR, COUNT, GONE, LEFT)}
     made = [known[column]() if column in known else progress.TextColumn(column) for column in columns]
-    return progress.Progress(*made, console=Console(stderr=True), transient=True, **options)
+    return progress.Progress(*made, Compiling(), console=Console(stderr=True), transient=True, **options)

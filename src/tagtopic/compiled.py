@@ -55,6 +55,26 @@ class _KernelCache(FunctionCache):
             stamp = stamp_of(file)
             self._cache_file = IndexDataCacheFile(self.cache_path, self._impl.filename_base, stamp)  # type: ignore[no-untyped-call]
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled for these types; None if it has to be compiled, which then begins."""
+        found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        if found is None:
+            _COMPILING.add((id(self), sig))
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what is compiled."""
+        _COMPILING.discard((id(self), sig))
+        super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
+
+_COMPILING: set[tuple[int, Any]] = set()
+
+
+def is_compiling() -> bool:
+    """Whether a kernel is being compiled, for those who show people what they wait for."""
+    return bool(_COMPILING)
+
 
 def stamp_of(file: Path) -> bytes:
     """A digest of this file and of all files of the package that it needs."""

@@ -176,3 +176,16 @@ def test_threads_give_results_in_order_and_stop_when_left() -> None:
     assert next(results) == "0"
     results.close()  # type: ignore[attr-defined]
     assert len(taken) < 10
+
+
+def test_documents_may_be_cut_into_words_before() -> None:
+    documents = [["Rare", "birds", "Rare"], None, ("birds", "of the north")]
+    corpus = Corpus.from_texts(documents, [["a"], [], ["b"]], stop_words=None)
+    assert corpus.words == ("Rare", "birds", "of the north")
+    assert corpus[0].words == {"Rare": 2, "birds": 1}
+    assert [int(n) for n in corpus.lengths()] == [3, 0, 2]
+    assert corpus.tag_names == ("a", "b")
+    with pytest.raises(TypeError, match=r"document 1 is \[1, 2\], a list"):
+        Corpus.from_texts([["a"], [1, 2]])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="words cannot have spaces"):
+        Corpus.from_texts([["of the north"]], bigrams=0.5)

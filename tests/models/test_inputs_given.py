@@ -173,3 +173,26 @@ def test_a_fitted_model_takes_a_matrix_of_tags_as_its_own_beside_anything() -> N
             np.testing.assert_array_equal(model.transform(X, tags=tags), expected)
     for X in (TEXTS, corpus):
         assert model.partial_fit(X, tags=MATRIX).tag_names_ == KNOWN
+
+
+def test_tags_in_the_place_of_y_are_an_error() -> None:
+    texts, tags = ["a ship in space", "police and a killer"] * 3, [["space"], ["crime"]] * 3
+    for method in ("fit", "partial_fit", "fit_transform"):
+        with pytest.raises(TypeError, match=r"give tags by name, as in fit\(texts, tags=tags\)"):
+            getattr(TWDA(2, max_iter=1, progress=False), method)(texts, tags)
+    TWDA(2, max_iter=1, progress=False).fit(texts, [0, 1] * 3)
+
+
+def test_lists_of_words_and_iterators_are_documents() -> None:
+    words, tags = [["ship", "space"], ["police", "killer"]] * 3, [["space"], ["crime"]] * 3
+    model = TWDA(2, max_iter=2, progress=False, random_state=0).fit(words, tags=tags)
+    assert model.words_ == ("killer", "police", "ship", "space")
+    np.testing.assert_array_equal(model.transform([["ship"]]), model.transform(["ship"]))
+    again = TWDA(2, max_iter=2, progress=False, random_state=0)
+    assert again.fit_transform((" ".join(text) for text in words), tags=tags).shape == (6, 2)
+    np.testing.assert_array_equal(again.components_, model.components_)
+
+
+def test_a_data_frame_of_texts_is_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(TypeError, match=r"column 'plot' is of type .* \(Corpus.read takes a data frame"):
+        TWDA(2).fit(pd.DataFrame({"plot": ["a ship"], "year": [1979]}))

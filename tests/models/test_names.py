@@ -7,6 +7,7 @@ from tagtopic import TWDA, Corpus
 from tagtopic.models.prediction import names
 from tagtopic.models.prediction.memory import few_words
 from tagtopic.models.prediction.names import name_shares, name_words
+from tagtopic.models.questions import near_names
 
 
 def test_a_name_is_what_stands_after_the_kind() -> None:
@@ -56,3 +57,11 @@ def test_shares_do_not_depend_on_the_order_of_a_set(monkeypatch: pytest.MonkeyPa
         found.append(names.name_shares(["a name"], words, scores).toarray())
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_tags_that_may_be_meant() -> None:
+    names = ("keyword:heist", "keyword:hero", "Heist", "director:Ridley Scott")
+    assert near_names("heist", names)[:2] == ["keyword:heist", "Heist"]
+    assert near_names("ridley scott", names) == ["director:Ridley Scott"]
+    assert near_names("Ridly Scott", names) == ["director:Ridley Scott"]
+    assert near_names("zzz", names) == []

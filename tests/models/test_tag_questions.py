@@ -47,4 +47,5 @@ def test_ranked_tags_are_the_weights_in_order(model: TWDA, corpus: Corpus) -> No
             assert weight == pytest.approx(weights[document, corpus.tag_names.index(tag)])
     assert [len(tags) for tags in ranked[:2]] == [2, 1]
     assert [len(tags) for tags in model.rank_tags(corpus, n=1)] == [1] * 20
+    assert repr(ranked) == f"{repr(list(ranked[:3]))[:-1]}, …]"
     assert np.all(weights.sum(axis=1) <= 1 + 1e-6)

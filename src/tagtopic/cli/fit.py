@@ -111,6 +111,8 @@ def fit(
     min_tag_documents: options.MinTagDocuments = 1,
     max_words: options.MaxWords = None,
     stop_words: options.StopWords = None,
+    keep_kinds: options.KeepKinds = None,
+    drop_kinds: options.DropKinds = None,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -142,7 +144,7 @@ def fit(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    rules = rules_of(min_df, min_tag_documents, max_words, stop_words)
+    rules = rules_of(min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds)
     settings = _checkpoint(target, checkpoint_every, resume=resume, quiet=quiet)
     estimator = estimator_class(model)(
         n_topics=topics,

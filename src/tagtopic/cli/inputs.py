@@ -77,7 +77,12 @@ def tell_of_no_tags(model: TagTopicModel, corpus: Corpus) -> None:
 
 
 def rules_of(
-    min_df: int | None, min_tag_documents: int, max_words: int | None, stop_words: str | None
+    min_df: int | None,
+    min_tag_documents: int,
+    max_words: int | None,
+    stop_words: str | None,
+    keep_kinds: str | None,
+    drop_kinds: str | None,
 ) -> dict[str, Any]:
     """The text and tag rules that were asked for; the rest stay at the defaults of `Corpus.read`."""
     rules: dict[str, Any] = {"min_tag_documents": min_tag_documents}
@@ -87,6 +92,10 @@ def rules_of(
         rules["max_words"] = max_words
     if stop_words is not None:
         rules["stop_words"] = None if stop_words == "none" else stop_words
+    if keep_kinds is not None:
+        rules["keep_kinds"] = several(keep_kinds)
+    if drop_kinds is not None:
+        rules["drop_kinds"] = several(drop_kinds)
     return rules
 
 

@@ -15,6 +15,7 @@ class FileFormat(StrEnum):
     CSV = "csv"
     TSV = "tsv"
     TEXT = "text"
+    FILES = "files"
     PARQUET = "parquet"
     ARROW = "arrow"
     TWTM = "twtm"
@@ -52,7 +53,7 @@ Format = Annotated[
     FileFormat | None,
     typer.Option(
         "--format",
-        help="What the files are, if their names do not say it.",
+        help="What the files are, if their names do not say it; text has a document a line, files are one each.",
         show_default="by name, - by first line",
     ),
 ]
@@ -68,11 +69,30 @@ Delimiter = Annotated[
         "--delimiter", metavar="CHARACTER", help="What separates the columns of CSV.", show_default="by the header"
     ),
 ]
-MinDf = Annotated[int | None, typer.Option("--min-df", min=1, help="Leave out words in fewer documents.")]
+MinDf = Annotated[
+    int | None,
+    typer.Option(
+        "--min-df",
+        min=1,
+        help="Leave out words in fewer documents.",
+        show_default="1, rising to 5 at 1,000 documents",
+    ),
+]
 MinTagDocuments = Annotated[int, typer.Option("--min-tag-documents", min=1, help="Leave out tags on fewer documents.")]
-MaxWords = Annotated[int | None, typer.Option("--max-words", min=1, help="Keep the commonest words only.")]
+MaxWords = Annotated[
+    int | None, typer.Option("--max-words", min=1, help="Keep the commonest words only.", show_default="100000")
+]
 StopWords = Annotated[
-    str | None, typer.Option("--stop-words", metavar="LANGUAGE", help="Language of the stop words, or none.")
+    str | None,
+    typer.Option(
+        "--stop-words", metavar="LANGUAGE", help="Language of the stop words, or none.", show_default="recognised"
+    ),
+]
+KeepKinds = Annotated[
+    str | None, typer.Option("--keep-kinds", metavar="KINDS", help="Kinds of tags to keep, such as author,venue.")
+]
+DropKinds = Annotated[
+    str | None, typer.Option("--drop-kinds", metavar="KINDS", help="Kinds of tags to leave out, such as year.")
 ]
 SkipErrors = Annotated[bool, typer.Option("--skip-errors", help="Leave unreadable rows out instead of stopping.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]

@@ -57,6 +57,8 @@ def search_topics(
     min_tag_documents: options.MinTagDocuments = 1,
     max_words: options.MaxWords = None,
     stop_words: options.StopWords = None,
+    keep_kinds: options.KeepKinds = None,
+    drop_kinds: options.DropKinds = None,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -77,7 +79,7 @@ def search_topics(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    rules = rules_of(min_df, min_tag_documents, max_words, stop_words)
+    rules = rules_of(min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds)
     corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
     remark(f"read {corpus!r}", quiet=quiet)
     try:

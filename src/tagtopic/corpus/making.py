@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -63,7 +63,7 @@ class Making:
     @classmethod
     def from_texts(
         cls,
-        texts: Iterable[str | None],
+        texts: Iterable[str | Sequence[str] | None],
         tags: Any = None,
         *,
         ids: Iterable[str] | None = None,
@@ -79,7 +79,7 @@ class Making:
         Parameters
         ----------
         texts:
-            One text a document; None counts as an empty one.
+            One text a document, or a list of its words, which are then taken as they are; None counts as an empty one.
         tags, tag_names, ids:
             As in `from_counts`.
         words:
@@ -102,7 +102,7 @@ class Making:
         text_rules, tag_rules = with_options(rules, tag_rules, options)
         vocabulary = None if words is None else known.known_words(words)
         plan = building.Plan(text_rules, words=vocabulary, n_jobs=n_jobs)
-        corpus = building.build(rows.rows_of_texts(texts), plan)
+        corpus = building.build(rows.rows_of_texts(texts, phrases=text_rules.bigrams is not None), plan)
         given = checks.tags(tags, tag_names, len(corpus))
         corpus = Corpus(
             counts=corpus.counts,
@@ -152,13 +152,15 @@ class Making:
         text:
             The column or columns with the text.
         tags, tag_separator:
-            The column or columns with tags: a list, a string (split at `tag_separator` if given) or a single
-            value each. A tag is prefixed by its column's name as its kind, unless it already reads
-            `kind:value` or the column is called `tags`. None: the column `tags`, if there is one.
+            The column or columns with tags: a list (also one that was written as a text, as in "['a', 'b']"), a
+            string (split at `tag_separator` if given) or a single value each. A tag is prefixed by its column's name
+            as its kind, unless it already reads `kind:value` or the column is called `tags`. None: the column `tags`,
+            if there is one.
         id:
             The column with the ids. None: the column `id`, if there is one, else the position.
         format, delimiter, encoding:
-            What the names and first bytes of the files do not say, such as `format="csv"` or `format="text"`.
+            What the names and first bytes of the files do not say, such as `format="csv"`, `format="text"` (each line
+            is a document) or `format="files"` (each file is one; its place is its id, `tags="folder"` its folder).
         dictionaries:
             For the authors' format: the files that name words and tags, if not `words.txt` and `tags.txt`.
         on_error:

@@ -83,8 +83,8 @@ class TextRules:
         """The function itself; an error if these rules come from a file, which keeps only its name."""
         if not callable(self.tokenizer):
             raise ValueError(
-                f"these rules use the tokenizer {self.tokenizer!r}, and a file keeps only its name: give the function, "
-                "as in rules.replace(tokenizer=function)"
+                f"texts were read with the tokenizer {self.tokenizer!r}, and a file keeps only its name: give the "
+                "function again, as in model.rules_ = model.rules_.replace(tokenizer=function)"
             )
         return self.tokenizer
 

@@ -59,7 +59,12 @@ def _normalise(text: str) -> bytes:
     return unicodedata.normalize("NFKC", text).encode(errors="replace")
 
 
-def _tokenize_with(tokenizer: Callable[[str], Iterable[str]], texts: Sequence[str], phrases: bool) -> Tokens:
+def tokens_of_lists(documents: Sequence[Sequence[str]], *, phrases: bool) -> Tokens:
+    """The words of documents that were cut into words before."""
+    return _tokenize_with(lambda words: words, documents, phrases)
+
+
+def _tokenize_with(tokenizer: Callable[[Any], Iterable[str]], texts: Sequence[Any], phrases: bool) -> Tokens:
     """The same for a function that people gave; its words are taken as they are, empty ones apart."""
     number: dict[str, int] = {}
     ids: list[int] = []

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from tagtopic.explore.errors import NothingToShowError
 from tagtopic.explore.layout import likeness
 from tagtopic.explore.once import Once
+from tagtopic.explore.years import years_of
 from tagtopic.inference.arrays import way_for_new_documents
 from tagtopic.models.posterior import DocumentPosteriors, infer
 
@@ -175,6 +176,17 @@ class Explorer:
         """The way in which the model infers documents."""
         return way_for_new_documents(self.model.inference)
 
+    @property
+    def reads_texts(self) -> bool:
+        """Whether the model knows how texts become words; of a tokenizer, a model file keeps only the name."""
+        rules = self.model.rules_
+        return rules is not None and not isinstance(rules.tokenizer, str)
+
+    @cached_property
+    def years(self) -> dict[int, list[int]]:
+        """The tags of each year, if a kind of tag is years."""
+        return years_of(self.model.tag_names_)
+
     def warm(self) -> threading.Thread:
         """Compile what pages need, and make what is slow, in a thread of its own; the thread."""
         return _in_background(self._warm)
@@ -185,7 +197,7 @@ class Explorer:
             _in_background(self._audit.get)
 
     def _warm(self) -> None:
-        if self.model.rules_ is not None:
+        if self.reads_texts:
             from tagtopic.explore.views import examine
 
             examine(self, " ".join(self.model.words_[:3]), self.model.tag_names_[:1])

@@ -175,18 +175,18 @@ def exchange_with_latent(
     No word's probability changes, so that only the priors say how much. Without this, a latent tag that could as well
     say what tag j says would get there by steps as small as a long document leaves to each of the two alone.
     """
-    latent = weights.shape[0] - 1
+    latent = int(weights.shape[0]) - 1
     parts = weights[latent] * row
     low, high = -weights[j], np.inf
     for k in range(mu.shape[0]):
         if theta[k] > 0:
             high = min(high, parts[k] / theta[k])
-    level = log_prior_of_exchange(0.0, weights[j], prior[j], prior[latent], theta, mu, parts)
+    level = log_prior_of_exchange(0.0, weights[j], prior[j], float(prior[latent]), theta, mu, parts)
     level += math.log(1.0 - np.random.random())  # noqa: NPY002
     moved = 0.0
     while high - low > 1e-9:
         moved = low + (high - low) * np.random.random()  # noqa: NPY002
-        if log_prior_of_exchange(moved, weights[j], prior[j], prior[latent], theta, mu, parts) > level:
+        if log_prior_of_exchange(moved, weights[j], prior[j], float(prior[latent]), theta, mu, parts) > level:
             break
         low, high = (moved, high) if moved < 0 else (low, moved)
         moved = 0.0

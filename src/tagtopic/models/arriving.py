@@ -136,7 +136,8 @@ def _grown_predictor(predictor: TagPredictor | None, corpus: Corpus, n_jobs: int
     memory = predictor.memory
     word_starts = np.append(memory.word_starts, np.full(n_words - len(predictor.scores), memory.word_starts[-1]))
     kind_names, _ = kinds_of(corpus.tag_names)
-    old_kinds = [predictor.kind_names.index(kind) if kind in predictor.kind_names else 0 for kind in kind_names]
+    mixes = dict(zip(predictor.kind_names, predictor.mix.swapaxes(0, 1), strict=True))
+    usual = predictor.mix.mean(axis=1)  # for kinds that are new
     scores = _grown(predictor.scores, n_words, float(predictor.scores.max(initial=1.0))).astype(np.float32)
     names = name_shares(corpus.tag_names, corpus.words, scores)
     arrays = {
@@ -148,7 +149,7 @@ def _grown_predictor(predictor: TagPredictor | None, corpus: Corpus, n_jobs: int
         "name_tags": names.indices,
         "name_shares": names.data,
         "scores": scores,
-        "mix": predictor.mix[:, old_kinds],
+        "mix": np.stack([mixes.get(kind, usual) for kind in kind_names], axis=1),
         "offsets": np.pad(predictor.offsets, ((0, 0), (0, n_tags - predictor.offsets.shape[1]))),
         "shares": _grown(predictor.shares, n_tags),
     }

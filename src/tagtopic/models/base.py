@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -94,19 +94,22 @@ class TagTopicModel(
         >>> TWDA(2, random_state=0).fit([[2, 0, 1], [0, 3, 1]], tags=[["blue"], ["red", "blue"]])
         TWDA(n_topics=2, random_state=0)
         """
+        inputs.check_ignored(y, tags)
         corpus = self._training_corpus(X, tags)
         checkpoint = self._checkpoint(corpus)
         saved = checkpoint.load() if checkpoint else None
-        with hold_out(corpus, setup.held_out_share(self, corpus), setup.seed_of(self)) as (training, watch):
-            with fit_of(self, training, watch, saved, engine) as fit:
-                fit.checkpoint = checkpoint.callback if checkpoint else None
-                with watched(fit, self.progress) as bar:
-                    fit.run([*self.callbacks, *bar])
-                outcome, history = fit.outcome, fit.history
-            del fit  # its second copy of the topics need not stay while tags are learnt to be predicted
-            self._keep(training, outcome, history)
-        # documents with the words that were held out of them, as they are when they come to be audited
-        self.tag_predictor_ = TagPredictor.fit(corpus, n_jobs=self.n_jobs)
+        with watched(self.progress) as bar:
+            bar.begin("starting")
+            with hold_out(corpus, setup.held_out_share(self, corpus), setup.seed_of(self)) as (training, watch):
+                with fit_of(self, training, watch, saved, engine) as fit:
+                    fit.checkpoint = checkpoint.callback if checkpoint else None
+                    fit.run([*self.callbacks, *bar.follow(fit)])
+                    outcome, history = fit.outcome, fit.history
+                del fit  # its second copy of the topics need not stay while tags are learnt to be predicted
+                self._keep(training, outcome, history)
+            bar.begin("learning to predict tags")
+            # documents with the words that were held out of them, as they are when they come to be audited
+            self.tag_predictor_ = TagPredictor.fit(corpus, n_jobs=self.n_jobs)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, tags: Any = None) -> Self:
@@ -133,6 +136,7 @@ class TagTopicModel(
                 return self.fit(X, y, tags=tags)
             finally:
                 self.set_params(**asked)
+        inputs.check_ignored(y, tags)
         learn_more(self, self._as_corpus(X, tags, reset=False))
         return self
 
@@ -155,6 +159,7 @@ class TagTopicModel(
         >>> TWDA(2, random_state=0).fit_transform(corpus).shape
         (20, 2)
         """
+        X = list(X) if isinstance(X, Iterator) else X
         return self.fit(X, y, tags=tags).transform(X, tags=tags)
 
     def tag_weights(
@@ -191,7 +196,8 @@ class TagTopicModel(
     def rank_tags(self, X: Any, *, tags: Any = None, n: int | None = None) -> RankedTags:
         """For each document its tags with their weights, heaviest first; at most n of them.
 
-        The answer is a sequence of lists of (tag, weight), one a document, made as they are looked at.
+        The answer is a sequence of lists of (tag, weight), one a document, made as they are looked at. A weight counts
+        the words that speak for the tag and the prior; ``explain`` has the words' shares alone.
 
         Examples
         --------
@@ -322,6 +328,7 @@ class TagTopicModel(
                 "tagtopic.engines.spark.frames.apply_model"
             )
         known_tags = None if reset else self.tag_names_
+        X = list(X) if isinstance(X, Iterator) else X
         if isinstance(X, Corpus):
             if reset:
                 self._take_columns(X.n_words)
@@ -332,6 +339,7 @@ class TagTopicModel(
             if reset:
                 self._take_columns(corpus.n_words)
             return corpus
+        inputs.check_no_documents(X)
         counts = validate_data(self, X, accept_sparse="csr", dtype=NUMBERS, reset=reset)
         check_non_negative(counts, type(self).__name__)
         words = getattr(self, "feature_names_in_", None) if reset else self.words_

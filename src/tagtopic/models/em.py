@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from tagtopic.inference.weight_prior import HyperPrior, Kinds, ran_away
 from tagtopic.models.priors import Schedule, smoothed_shares
 from tagtopic.models.standing import Standing
 from tagtopic.models.word_prior import HeldOutWords, better_word_prior, with_word_prior
+from tagtopic.notices import warn
 
 SETTLED_PRIORS = 0.01
 """Priors have settled when learning them moves them by less than this (mean absolute logarithm)."""
@@ -147,11 +147,7 @@ class Fit(ABC):
                     callback(len(self.history.bound), self.history.bound[-1], seconds)
         except KeyboardInterrupt:
             self.history.interrupted = True
-            warnings.warn(
-                f"interrupted after {len(self.history.bound)} iterations; the model is as it then stood",
-                UserWarning,
-                stacklevel=4,
-            )
+            warn(f"interrupted after {len(self.history.bound)} iterations; the model is as it then stood")
 
     @property
     def finished(self) -> bool:
@@ -269,11 +265,9 @@ class ExpectationMaximisation(Fit):
     def _with_learnt_weights(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Parameters:
         pi = self.engine.learn_weights(parameters, hyper, learnt)
         if ran_away(pi):
-            warnings.warn(
+            warn(
                 "the prior of the tag weights ran away: without a hyper-prior it has no maximum on this corpus; "
-                "tag_weight_prior='estimate' holds it",
-                UserWarning,
-                stacklevel=6,
+                "tag_weight_prior='estimate' holds it"
             )
         return parameters.with_all_pi(pi)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,9 +12,10 @@ from tagtopic.corpus import Corpus, checks, frames
 from tagtopic.corpus.collection import RemoteCorpus
 from tagtopic.corpus.mapped import check_columns, column_sizes
 from tagtopic.corpus.matrices import csr, is_matrix, keep_columns
-from tagtopic.corpus.rows import is_missing
+from tagtopic.corpus.rows import is_missing, is_words
 from tagtopic.corpus.rules import TextRules
 from tagtopic.inference.arrays import Float64s
+from tagtopic.notices import warn
 
 
 def with_tags(corpus: Corpus, tags: Any, known_tags: tuple[str, ...] | None = None) -> Corpus:
@@ -53,14 +53,28 @@ def remote(corpus: RemoteCorpus, tags: Any, *, uses_tags: bool) -> RemoteCorpus:
 
 
 def is_texts(X: Any) -> bool:
-    """Whether X is texts (a list, an array or a series of strings) rather than a table of numbers.
+    """Whether X is texts (a list, an array or a series of strings, or lists of words) rather than a table of numbers.
 
     An empty list is no documents, which is fine; one bare string is an error.
     """
     if isinstance(X, str):
         raise TypeError(f"X is one string, {X[:50]!r}: expected a list of texts, one a document")
     in_a_row = isinstance(X, list | tuple) or (len(getattr(X, "shape", ())) == 1 and not sp.issparse(X))
-    return in_a_row and all(isinstance(text, str) or is_missing(text) for text in X)
+    if not in_a_row or not all(isinstance(text, str) or is_missing(text) or is_words(text) for text in X):
+        return False
+    return not len(X) or any(not is_words(text) or len(text) for text in X)
+
+
+def check_no_documents(X: Any) -> None:
+    """Say what to do with a data frame of texts, where a table of numbers is expected."""
+    if frames.is_frame(X):
+        frames.matrix_of(X, "X")
+
+
+def check_ignored(y: Any, tags: Any) -> None:
+    """Say that tags have a name of their own, if they stand in the place of ``y``, which is ignored."""
+    if tags is None and isinstance(y, list | tuple) and any(isinstance(names, list | tuple | set) for names in y):
+        raise TypeError("the second argument is y, which is ignored: give tags by name, as in fit(texts, tags=tags)")
 
 
 def corpus_from_texts(
@@ -111,7 +125,7 @@ def aligned(corpus: Corpus, words: tuple[str, ...], tag_names: tuple[str, ...], 
         message += f" and {more} more" if more > 0 else ""
         if unknown_tags == "error":
             raise ValueError(message + "; unknown_tags='ignore' leaves them out")
-        warnings.warn(message + "; they are left out", UserWarning, stacklevel=5)
+        warn(message + "; they are left out")
     if alignment.unknown_tokens and not alignment.corpus.n_tokens:
-        warnings.warn("none of the words was seen in training: the tags alone decide", UserWarning, stacklevel=5)
+        warn("none of the words was seen in training: the tags alone decide")
     return alignment.corpus

@@ -6,24 +6,55 @@ import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from tagtopic.bars import BAR, COUNT, GONE, LEFT, is_watched, new_bar
+from tagtopic.bars import BAR, GONE, LEFT, is_watched, new_bar
 from tagtopic.models.em import Callback, Fit
 
 
-@contextmanager
-def watched(fit: Fit, progress: bool | None) -> Iterator[list[Callback]]:
-    """Callbacks that draw a bar on standard error; none unless ``progress`` is true, or None with a terminal there."""
-    if not is_watched(progress):
-        yield []
-        return
-    with new_bar("fitting", BAR, COUNT, GONE, LEFT, "{task.fields[news]}") as bar:
-        task = bar.add_task("fit", total=fit.settings.max_iter, completed=len(fit.history.bound), news="")
+class Watcher:
+    """Who hears how far a fit has come; this one keeps it to itself."""
+
+    def begin(self, what: str) -> None:
+        """Something is begun of which nobody knows how long it takes."""
+
+    def follow(self, fit: Fit) -> list[Callback]:
+        """What the fit is to call after each iteration."""
+        return []
+
+
+class Bar(Watcher):
+    """A bar that is filled by iterations, and before and after them only moves."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress = progress
+        self._task: Any = None
+
+    def begin(self, what: str, total: int | None = None, done: int = 0) -> None:
+        """Something else is begun."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(what, total=total, completed=done, count="", news="")
+
+    def follow(self, fit: Fit) -> list[Callback]:
+        """Fill the bar after each iteration."""
+        self.begin("fitting", fit.settings.max_iter, len(fit.history.bound))
 
         def show(iteration: int, bound: float, seconds: float) -> None:
-            bar.update(task, completed=iteration, news=news(fit))
+            count = f"{iteration}/{fit.settings.max_iter}"
+            self._progress.update(self._task, completed=iteration, count=count, news=news(fit))
 
-        yield [show]
+        return [show]
+
+
+@contextmanager
+def watched(progress: bool | None) -> Iterator[Watcher]:
+    """A bar on standard error; none unless ``progress`` is true, or None with a terminal there."""
+    if not is_watched(progress):
+        yield Watcher()
+        return
+    with new_bar("{task.description}", BAR, "{task.fields[count]}", GONE, LEFT, "{task.fields[news]}") as bar:
+        yield Bar(bar)
 
 
 def news(fit: Fit) -> str:

@@ -113,11 +113,20 @@ class Questions:
         try:
             return self.tag_names_.index(tag)
         except ValueError:
-            import difflib
-
-            near = difflib.get_close_matches(tag, self.tag_names_, 3)
+            near = near_names(tag, self.tag_names_)
             hint = f"; near it are {', '.join(map(repr, near))}" if near else ""
             raise ValueError(f"the model has never seen the tag {tag!r}{hint}") from None
+
+
+def near_names(tag: str, names: Sequence[str]) -> list[str]:
+    """Up to three tags that may be meant, those that are the same but for their kind or the case of letters first."""
+    import difflib
+
+    wanted = tag.casefold()
+    same = [name for name in names if wanted in (name.casefold(), name.casefold().partition(":")[2])]
+    values = {name.partition(":")[2] or name: name for name in names}
+    alike = [values[value] for value in difflib.get_close_matches(tag, values, 3)]
+    return list(dict.fromkeys([*same, *difflib.get_close_matches(tag, names, 3), *alike]))[:3]
 
 
 def most_alike(roots: Floats, row: int, names: Sequence[str], n: int) -> list[tuple[str, float]]:

@@ -54,6 +54,10 @@ class RankedTags(Sequence[Ranked]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(tags) for tags in self[:3])
+        return f"[{shown}{', …' if len(self) > 3 else ''}]"
+
     def table(self, ids: Names) -> Any:
         """All as an Arrow table with the columns id, rank, tag and weight; ``ids`` are those of the documents."""
         sizes = np.diff(self._starts)

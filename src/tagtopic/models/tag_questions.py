@@ -129,7 +129,8 @@ class TagQuestions:
         """Each word of a document with the topic and the tag that it is credited to.
 
         ``document`` is one document of a corpus (``corpus[17]``), a text with its ``tags`` beside it, or anything that
-        ``transform`` takes with just one document in it.
+        ``transform`` takes with just one document in it. Its ``tag_shares`` are of the words alone; the weights of
+        ``rank_tags`` and ``tag_weights`` count the prior too, which evens them out, most in short texts.
 
         Examples
         --------

@@ -107,3 +107,13 @@ def test_a_list_inside_of_a_list_is_called_that(value: object) -> None:
 def test_an_id_is_no_list() -> None:
     with pytest.raises(BadRow, match=r"^holds a list where one value belongs$"):
         id_of(["a"])
+
+
+def test_a_list_that_was_written_as_a_text_is_read_as_one() -> None:
+    column = TagColumn("tags", None)
+    assert column.tags_of("['Drama', \"Ocean's\"]") == ["Drama", "Ocean's"]
+    assert column.tags_of('["a", "b"]') == ["a", "b"]
+    assert column.tags_of("[]") == []
+    assert column.tags_of("[sic]") == ["[sic]"]
+    assert column.tags_of("[1, 2]") == ["[1, 2]"]
+    assert column.tags_of("[Rec]") == ["[Rec]"]

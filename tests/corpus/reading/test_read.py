@@ -1,10 +1,12 @@
 import bz2
+import gc
 import gzip
 import io
 import json
 import lzma
 import random
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -480,3 +482,39 @@ def test_a_stream_of_another_format_is_told_how_to_name_it() -> None:
     with pytest.raises(ReadError, match="line 2: is not JSON") as caught:
         Corpus.read(io.BytesIO(b'{"text": "a", "tags": []}\nan engine,x\n'), tags="tags")
     assert "--format" not in str(caught.value)
+
+
+def test_each_file_of_a_folder_is_a_document(tmp_path: Path) -> None:
+    files = {"1843/ada.txt": "An engine\nof engines", "1843/note.txt": "Notes", "babbage.txt": "Tables"}
+    for place, text in files.items():
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text(text)
+    with pytest.raises(FileNotFoundError, match=r"it has 3 .txt files: format=.files. \(--format files\)"):
+        Corpus.read(tmp_path)
+    corpus = Corpus.read(tmp_path, format="files", tags="folder", stop_words=None)
+    assert list(corpus.ids) == ["1843/ada.txt", "1843/note.txt", "babbage.txt"]
+    assert corpus.tag_names == ("folder:1843",)
+    assert corpus[0].words == {"an": 1, "engine": 1, "of": 1, "engines": 1}
+    assert corpus[2].tags == ()
+    (tmp_path / "1843/note.txt").write_bytes(b"caf\xe9")
+    with pytest.raises(ReadError, match=r"note.txt: is not utf-8"):
+        Corpus.read(tmp_path, format="files")
+    assert len(Corpus.read(tmp_path, format="files", encoding="latin-1")) == 3
+
+
+def test_a_stream_that_was_given_stays_open() -> None:
+    stream = io.BytesIO(b'{"text": "engine"}\n')
+    assert len(Corpus.read(stream, format="jsonl")) == 1
+    gc.collect()
+    assert not stream.closed
+
+
+def test_tags_that_seem_to_be_several_in_one_are_told() -> None:
+    rows = [{"text": "engine", "genre": f"{a};{b}"} for a in "abcd" for b in "wxyz"]
+    with pytest.warns(ReadWarning, match=r"column 'genre': 100% of its different tags have a ';'") as told:
+        Corpus.read(rows, tags="genre")
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Corpus.read(rows, tags="genre", tag_separator=";").n_tags == 8
+        Corpus.read([{"text": "engine", "by": f"{a}, Ada" if a < "e" else a} for a in "abcdefghijklm"], tags="by")

@@ -1,5 +1,6 @@
 """Values of cells, whatever their type, as texts, tags and ids."""
 
+import ast
 import datetime
 import decimal
 import re
@@ -14,6 +15,8 @@ HAS_KIND = re.compile(r"[^\W\d][\w.-]*:(?!//)\S")
 TAGS_COLUMN = "tags"  # whose values are tags as they stand
 LISTS = (list, tuple, set, frozenset)
 CACHE_SIZE = 1 << 18
+SEPARATORS = {";": 0.2, "|": 0.2, ",": 0.5}  # and from what share of texts on they seem to be meant: names have commas
+ENOUGH = 10  # different texts, from which that is asked
 
 
 def scalar_of(value: Any) -> str | None:
@@ -101,6 +104,7 @@ class TagColumn:
         self.name = name
         self._separator = separator
         self._known: dict[str, tuple[str, ...]] = {}
+        self._n_texts, self._n_with = 0, dict.fromkeys(SEPARATORS, 0)
 
     def tags_of(self, value: Any) -> list[str]:
         """The tags in a cell; null and blank ones are none."""
@@ -120,12 +124,44 @@ class TagColumn:
         return self._known[text]
 
     def _split(self, text: str) -> list[str]:
-        parts = text.split(self._separator) if self._separator else [text]
+        parts = _written_list(text)
+        if parts is None:
+            parts = text.split(self._separator) if self._separator else [text]
+            self._note(text)
         cleaned = (_storable(" ".join(part.split())) for part in parts)
         return [self._with_kind(tag) for tag in cleaned if tag]
 
+    def _note(self, text: str) -> None:
+        self._n_texts += 1
+        for separator in SEPARATORS:
+            self._n_with[separator] += separator in text
+
+    def unsplit(self) -> str | None:
+        """What to tell somebody who gave no separator, if many of the different texts look as if they had one."""
+        if self._separator is not None or self._n_texts < ENOUGH:
+            return None
+        for separator, least in SEPARATORS.items():
+            share = self._n_with[separator] / self._n_texts
+            if share >= least:
+                return (
+                    f"column {self.name!r}: {share:.0%} of its different tags have a {separator!r} in them; if it "
+                    f"stands between tags, tag_separator={separator!r} (--tag-separator) splits them"
+                )
+        return None
+
     def _with_kind(self, tag: str) -> str:
         return tag if self.name == TAGS_COLUMN or HAS_KIND.match(tag) else f"{self.name}:{tag}"
+
+
+def _written_list(text: str) -> list[str] | None:
+    """The strings of a list that was written as a text, as pandas writes a column of lists to a CSV file."""
+    if not (text.startswith("[") and text.rstrip().endswith("]")):
+        return None
+    try:
+        parts = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return parts if isinstance(parts, list) and all(isinstance(part, str) for part in parts) else None
 
 
 def _storable(text: str) -> str:

@@ -1,7 +1,8 @@
 """What can be wrong with what is read, and who hears of it."""
 
-import warnings
 from dataclasses import dataclass, field
+
+from tagtopic.notices import warn
 
 
 class ReadError(ValueError):
@@ -18,7 +19,7 @@ class ReadError(ValueError):
 
 
 class ReadWarning(UserWarning):
-    """Rows were skipped because `on_error="skip"` asked for it.
+    """Rows were skipped because `on_error="skip"` asked for it, or tags seem to be several in one.
 
     Examples
     --------
@@ -58,10 +59,9 @@ class Complaints:
         """Warn once of all rows that were skipped."""
         if self.n_skipped:
             more = "; …" if self.n_skipped > len(self.first) else ""
-            warnings.warn(
+            warn(
                 f"{self.n_skipped:,} of {n_documents + self.n_skipped:,} rows were skipped: "
                 + "; ".join(self.first)
                 + more,
                 ReadWarning,
-                stacklevel=5,
             )

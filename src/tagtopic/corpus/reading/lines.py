@@ -49,10 +49,25 @@ class _ArrowStream(io.RawIOBase):
         return int(self._stream.readinto(buffer))  # its `read` leaks what it has allocated when the data is damaged
 
 
+class _Borrowed(io.RawIOBase):
+    """Somebody's stream as a raw file that is not closed when we are done with it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
 def decompressed(raw: IO[bytes], path: Path | None = None) -> IO[bytes]:
     """The stream behind a raw file: told by its first bytes whether and how it is compressed."""
     stream: Any = raw
-    buffered: Any = stream if hasattr(stream, "peek") else io.BufferedReader(stream, BUFFER)
+    buffered: Any = stream if hasattr(stream, "peek") else io.BufferedReader(_Borrowed(stream), BUFFER)
     start = buffered.peek(8)[:8]
     found = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), None)
     expected = SUFFIXES.get(path.suffix.lower()) if path is not None else None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from os import PathLike
+from os.path import commonpath
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,13 +16,14 @@ from tagtopic.corpus.building import Plan, build
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.known import known_words
 from tagtopic.corpus.reading import sources, tables, twtm
-from tagtopic.corpus.reading.errors import BadRow, Complaints, ReadError
+from tagtopic.corpus.reading.errors import BadRow, Complaints, ReadError, ReadWarning
 from tagtopic.corpus.reading.lines import DAMAGE, SUFFIXES, Lines, decompressed
 from tagtopic.corpus.reading.progress import Meter, meter
 from tagtopic.corpus.reading.records import CsvRecords, Peeked, Record, json_records, text_records
 from tagtopic.corpus.reading.rowing import Rowing, Wanted
 from tagtopic.corpus.rows import BATCH_CHARACTERS, BATCH_ROWS, Rows
 from tagtopic.corpus.rules import TagRules, TextRules
+from tagtopic.notices import warn
 
 LINE_FORMATS = ("jsonl", "csv", "tsv", "text")
 
@@ -109,7 +111,10 @@ def request_of(
 def _columns(given: str | Iterable[str]) -> tuple[str, ...]:
     columns = (given,) if isinstance(given, str) else tuple(given)
     if not all(isinstance(column, str) for column in columns):
-        raise TypeError(f"columns are called by their names, which are strings, not {columns!r}")
+        raise TypeError(
+            f"columns are called by their names, which are strings, not {columns!r:.80} (Corpus.from_texts takes "
+            "texts, and a list of tags for each of them)"
+        )
     return columns
 
 
@@ -119,6 +124,8 @@ def _read(source: Any, request: Request, plan: Plan, to: Path | None, texts: lis
         rows = _rows(source, request, plan, rowing, tell)
         corpus = build(rows if texts is None else _noted(rows, texts), plan, to, tell=tell.counted)
     rowing.complaints.tell(len(corpus))
+    for told in rowing.unsplit():
+        warn(told, ReadWarning)
     return corpus
 
 
@@ -174,11 +181,14 @@ def _is_path(source: Any) -> bool:
 
 def _from_files(files: list[Path], request: Request, rowing: Rowing, tell: Meter) -> Iterator[Rows]:
     done = 0
+    root = Path(commonpath([file.absolute().parent for file in files]))
     for file in files:
         size = file.stat().st_size
         kind = sources.format_of(file, request.format)
         rowing.start_file()
-        if kind in ("parquet", "arrow"):
+        if kind == sources.FILES:
+            yield from _from_whole_file(file, root, request, rowing)
+        elif kind in ("parquet", "arrow"):
             yield from _from_columnar(file, kind, rowing, tell, done, size)
         else:
             yield from _from_line_file(file, kind, request, rowing, tell, done)
@@ -240,6 +250,25 @@ def _from_lines(raw: IO[bytes], file: Path | None, kind: str, request: Request, 
         raise _placed(error, name) from None
     except DAMAGE as error:
         raise _damage(name, number, error) from None
+
+
+def _from_whole_file(file: Path, root: Path, request: Request, rowing: Rowing) -> Iterator[Rows]:
+    """One document: the text of the file, its place below the folder that all are in, and the folder of that place."""
+    rowing.expect(["text", "id", "folder"], str(file))
+    place = file.absolute().relative_to(root)
+    folder = None if place.parent == Path() else place.parent.as_posix()
+    try:
+        with file.open("rb") as raw:
+            text = "".join(Lines(decompressed(raw, file), request.encoding))
+        rowing.add({"text": text, "id": place.as_posix(), "folder": folder}, str(file))
+    except BadRow as bad:
+        rowing.add(bad, str(file))
+    except OSError as error:
+        raise ReadError(f"{file} cannot be opened: {error.strerror}") from None
+    except DAMAGE as error:
+        raise _damage(str(file), 0, error) from None
+    if rowing.is_full:
+        yield rowing.take()
 
 
 def _from_bags(raw: IO[bytes], file: Path, request: Request, rowing: Rowing) -> Iterator[Rows]:

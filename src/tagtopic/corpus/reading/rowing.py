@@ -131,6 +131,10 @@ class Rowing:
         if self.unseen:
             raise missing_columns(self.unseen, self.seen, where, "in all rows up to here, ")
 
+    def unsplit(self) -> list[str]:
+        """What to tell of columns whose tags seem to be several in one."""
+        return [told for column in self._tag_columns if (told := column.unsplit()) is not None]
+
     def _add(self, record: Mapping[str, Any]) -> None:
         texts = []
         for name in self.wanted.text:

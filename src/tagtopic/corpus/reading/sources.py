@@ -22,7 +22,10 @@ FORMATS = {
     ".twtm": "twtm",
 }
 TEXT = ".txt"
-KNOWN = sorted({*FORMATS.values(), "text"})  # any file may be text: no name says that it is meant as documents
+FILES = "files"
+"""Each file is a document."""
+
+KNOWN = sorted({*FORMATS.values(), "text", FILES})  # any file may be text: no name says that it is meant as documents
 
 
 def format_of(path: Path, given: str | None = None) -> str:
@@ -35,7 +38,8 @@ def format_of(path: Path, given: str | None = None) -> str:
     if found is None:
         raise ValueError(
             f"the name of {path} does not say what format it has ({', '.join(FORMATS)}, also compressed as "
-            f'{", ".join(SUFFIXES)}): give it, as in format="text" (--format text)'
+            f'{", ".join(SUFFIXES)}): give it, as in format="text" (--format text), each line a document, or '
+            'format="files", each file one'
         )
     return found
 
@@ -74,10 +78,15 @@ def files_of(source: str | PathLike[str] | Sequence[str | PathLike[str]], given:
 
 def _files_in(folder: Path, given: str | None) -> list[Path]:
     shown = [file for file in sorted(folder.rglob("*")) if file.is_file() and not _is_hidden(file, folder)]
-    endings = [ending for ending, kind in {**FORMATS, TEXT: "text"}.items() if kind == given] or list(FORMATS)
+    kinds = {**FORMATS, TEXT: FILES if given == FILES else "text"}
+    endings = [ending for ending, kind in kinds.items() if kind == given] or list(FORMATS)
     files = [file for file in shown if _ending(file) in endings] or (shown if given is not None else [])
     if not files:
-        raise FileNotFoundError(f"the folder {folder} has no file that can be read ({', '.join(endings)})")
+        texts = sum(_ending(file) == TEXT for file in shown)
+        hint = (
+            f'; it has {texts:,} {TEXT} files: format="files" (--format files) makes each a document' if texts else ""
+        )
+        raise FileNotFoundError(f"the folder {folder} has no file that can be read ({', '.join(endings)}){hint}")
     return files
 
 

@@ -25,15 +25,9 @@ class TextAndTags:
     tags: Sequence[str]
 
 
-def reads_texts(explorer: Explorer) -> bool:
-    """Whether the model knows how texts become words."""
-    rules = explorer.model.rules_
-    return rules is not None and not isinstance(rules.tokenizer, str)
-
-
 def require_texts(explorer: Explorer) -> None:
     """Raise unless it does."""
-    if not reads_texts(explorer):
+    if not explorer.reads_texts:
         raise ValueError("the model cannot read texts: it was trained on counts, or with a tokenizer of its own")
 
 

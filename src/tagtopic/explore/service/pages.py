@@ -13,7 +13,7 @@ from tagtopic.explore import views
 from tagtopic.explore.errors import NothingToShowError
 from tagtopic.explore.rendering import STATIC, Renderer, or_number, static_file, static_version
 from tagtopic.explore.separated import csv_pieces
-from tagtopic.explore.service.inference import reads_texts, require_texts
+from tagtopic.explore.service.inference import require_texts
 from tagtopic.explore.service.limits import Threads
 from tagtopic.explore.service.schemas import LIMITS
 from tagtopic.explore.views.audit import PARTS, audit_rows
@@ -164,7 +164,7 @@ class Pages:
         return [] if predictor is None else list(predictor.kind_names)
 
     def _tried(self, text: str, tags: list[str]) -> dict[str, Any]:
-        typed = {"typed": text, "tags": tags, "reads_texts": reads_texts(self.explorer), "title": "Try it"}
+        typed = {"typed": text, "tags": tags, "reads_texts": self.explorer.reads_texts, "title": "Try it"}
         if not text.strip():
             return {"view": None, **typed}
         require_texts(self.explorer)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +24,6 @@ from tagtopic.models.posterior import largest
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
 
-YEAR = re.compile(r"(1[5-9]|20)\d\d")
 LEAST_YEARS = 3
 LEAST_WORDS = 20
 """Documents with fewer words are not listed for a topic while longer ones are at hand: their mix says little."""
@@ -96,7 +92,7 @@ def _documents(explorer: Explorer, number: int, n: int) -> tuple[DocumentValue, 
 
 def _trend(explorer: Explorer, number: int) -> tuple[YearShare, ...]:
     """Its share of all words of each year's documents, where a kind of tag is years."""
-    years = years_of(explorer.model.tag_names_)
+    years = explorer.years
     if len(years) < LEAST_YEARS:
         return ()
     corpus = explorer.documents
@@ -112,22 +108,3 @@ def _trend(explorer: Explorer, number: int) -> tuple[YearShare, ...]:
             share = float(explorer.posteriors.topics[rows, number] @ lengths[rows] / total)
             found.append(YearShare(year, share, len(rows)))
     return tuple(found) if len(found) >= LEAST_YEARS else ()
-
-
-@cache
-def years_of(tag_names: tuple[str, ...]) -> dict[int, list[int]]:
-    """The tags of each year, in order, if most tags of some kind are years; of several such kinds, the largest."""
-    by_kind: dict[str, list[int]] = defaultdict(list)
-    for column, name in enumerate(tag_names):
-        kind, _, _ = name.rpartition(":")
-        by_kind[kind].append(column)
-    best: dict[int, list[int]] = {}
-    for columns in by_kind.values():
-        years: dict[int, list[int]] = defaultdict(list)
-        for column in columns:
-            value = tag_names[column].rpartition(":")[2].strip()
-            if YEAR.fullmatch(value):
-                years[int(value)].append(column)
-        if len(years) > len(best) and len(years) >= 0.8 * len(columns):
-            best = dict(sorted(years.items()))
-    return best
