@@ -10,8 +10,8 @@ from tagtopic.cli import options
 from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, load_model, model_and_corpus, read_corpus, tell_of_no_tags
 from tagtopic.cli.on_spark import Destination, answer_on_spark
-from tagtopic.cli.output import Answer, Column, check_output, show
-from tagtopic.cli.tables import percent, predictions_answer, weights_answer
+from tagtopic.cli.output import check_output, show
+from tagtopic.cli.tables import mixes_answer, predictions_answer, weights_answer
 
 SHOWN = 20  # documents in a table for a person; --json and --output have all
 
@@ -160,17 +160,7 @@ def transform(
         return
     check_output(output, model, *files)
     fitted, corpus = model_and_corpus(model, files, columns, jobs=jobs, quiet=quiet)
-    mixes = fitted.transform(corpus).tolist()
-    documents = list(zip(corpus.ids, mixes, strict=True))
-    topics = [f"topic_{k}" for k in range(len(fitted.components_))]
-    answer = Answer(
-        title=_title(len(corpus), "largest topics"),
-        columns=[Column("document"), Column("topics", ratio=1)],
-        lines=[[name, _largest(mix)] for name, mix in documents],
-        value=[{"id": name, "topics": mix} for name, mix in documents],
-        rows=[{"id": name, **dict(zip(topics, mix, strict=True))} for name, mix in documents],
-        fields={"id": str, **dict.fromkeys(topics, float)},
-    )
+    answer = mixes_answer(_title(len(corpus), "largest topics"), corpus.ids, fitted.transform(corpus))
     show(answer, as_json=as_json, output=output, quiet=quiet, at_most=SHOWN)
 
 
@@ -179,8 +169,3 @@ def _title(n_documents: int, what: str) -> str:
         return f"1 document and its {what}"
     shown = f"the first {SHOWN} of {n_documents:,}" if n_documents > SHOWN else str(n_documents)
     return f"{shown} documents and their {what}"
-
-
-def _largest(mix: list[float]) -> str:
-    order = sorted(range(len(mix)), key=lambda topic: -mix[topic])[:5]
-    return ", ".join(f"{topic} {percent(mix[topic])}" for topic in order)

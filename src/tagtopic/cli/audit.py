@@ -11,7 +11,7 @@ import typer
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, model_and_corpus
-from tagtopic.cli.output import Answer, Column, check_output, show
+from tagtopic.cli.output import Answer, Column, Made, check_output, show
 
 if TYPE_CHECKING:
     from tagtopic.models.audit import TagReport
@@ -93,9 +93,9 @@ def _entries(report: TagReport, top: int | None) -> Answer:
              " ".join(e.disagreeing)]
             for e in entries[: SHOWN if top is None else top]
         ],
-        value=_Made(entries),
-        rows=_Made(entries, flat=True),
-        table=_with_id(entries.table()),
+        value=_records(entries),
+        rows=_records(entries, flat=True),
+        table=lambda: _with_id(entries.table()),
     )  # fmt: skip
 
 
@@ -112,9 +112,9 @@ def _tags(report: TagReport, top: int | None) -> Answer:
              f"{t.expected_weight:.2f}"]
             for t in tags[: SHOWN if top is None else top]
         ],
-        value=_Made(tags),
-        rows=_Made(tags),
-        table=tags.table(),
+        value=_records(tags),
+        rows=_records(tags),
+        table=tags.table,
     )  # fmt: skip
 
 
@@ -170,15 +170,11 @@ def _with_id(table: Any) -> Any:
     return table.rename_columns(["id" if name == "document" else name for name in table.column_names])
 
 
-class _Made(Sequence[dict[str, Any]]):
-    """Records as dicts, made one by one as they are written; ``flat`` ones have no lists."""
+def _records(found: Sequence[Any], *, flat: bool = False) -> Made:
+    """Records as dicts; ``flat`` ones have no lists."""
 
-    def __init__(self, records: Sequence[Any], *, flat: bool = False) -> None:
-        self._records, self._flat = records, flat
+    def make(i: int) -> dict[str, Any]:
+        record = {"id" if name == "document" else name: value for name, value in vars(found[i]).items()}
+        return {**record, "disagreeing": " ".join(record["disagreeing"])} if flat else record
 
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __getitem__(self, index: Any) -> Any:
-        record = {"id" if name == "document" else name: value for name, value in vars(self._records[index]).items()}
-        return {**record, "disagreeing": " ".join(record["disagreeing"])} if self._flat else record
+    return Made(len(found), make)

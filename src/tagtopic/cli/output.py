@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,20 @@ class Column:
     ratio: int | None = None
 
 
+class Made(Sequence[Any]):
+    """What is made one by one as it is looked at, for answers about as many documents as there may be."""
+
+    def __init__(self, size: int, make: Callable[[int], Any]) -> None:
+        self._size, self._make = size, make
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index: Any) -> Any:
+        places = range(self._size)[index]
+        return self._make(places) if isinstance(places, int) else [self._make(i) for i in places]
+
+
 @dataclass(frozen=True)
 class Answer:
     """The result of a command in its three forms.
@@ -55,7 +69,7 @@ class Answer:
     rows:
         What `--output` writes, one flat record a row.
     table:
-        The rows as an Arrow table, from answers that may have millions.
+        Makes an Arrow table of the rows, from answers that may have millions.
     fields:
         The names and types of what a row has, from answers that may have no rows or empty cells.
     """
@@ -65,7 +79,7 @@ class Answer:
     lines: Sequence[Sequence[str]]
     value: Any
     rows: Sequence[Row]
-    table: Any = None
+    table: Callable[[], Any] | None = None
     fields: Fields | None = None
 
 
@@ -82,7 +96,7 @@ def show(
     With an `output`, `as_json` adds nothing: the file's name says what is written.
     """
     if output == "-":
-        sys.stdout.write(_json_lines(answer.rows))
+        sys.stdout.writelines(_json_lines(answer.rows))
     elif output is not None:
         write_rows(answer.rows, Path(output), value=answer.value, table=answer.table, fields=answer.fields)
         remark(f"wrote {_size(answer, Path(output))} to {output}", quiet=quiet)
@@ -195,7 +209,12 @@ def told_as(path: Path) -> Iterator[None]:
 
 
 def write_rows(
-    rows: Sequence[Row], path: Path, *, value: Any = None, table: Any = None, fields: Fields | None = None
+    rows: Sequence[Row],
+    path: Path,
+    *,
+    value: Any = None,
+    table: Callable[[], Any] | None = None,
+    fields: Fields | None = None,
 ) -> None:
     """Write records to CSV, TSV, JSON Lines, JSON, Parquet or Arrow (``table``, if given), whole or not at all."""
     partial = path.with_name(f".{path.name}.partial")
@@ -207,23 +226,26 @@ def write_rows(
         partial.unlink(missing_ok=True)
 
 
-def _write(rows: Sequence[Row], path: Path, kind: str, value: Any, table: Any, fields: Fields | None) -> None:
+def _write(
+    rows: Sequence[Row], path: Path, kind: str, value: Any, table: Callable[[], Any] | None, fields: Fields | None
+) -> None:
     if kind == ".json":
         path.write_text(_json(rows if value is None else value), "utf-8")
     elif kind == ".jsonl":
-        path.write_text(_json_lines(rows), "utf-8")
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(_json_lines(rows))
     elif kind in (".csv", ".tsv"):
         _write_separated(rows, path, "," if kind == ".csv" else "\t", fields)
     else:
-        _write_arrow(_arrow_table(rows, fields) if table is None else table, path, kind)
+        _write_arrow(_arrow_table(rows, fields) if table is None else table(), path, kind)
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, default=list)  # records may be made one by one
 
 
-def _json_lines(rows: Sequence[Row]) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+def _json_lines(rows: Sequence[Row]) -> Iterator[str]:
+    return (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def _write_separated(rows: Sequence[Row], path: Path, separator: str, fields: Fields | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tagtopic.cli.output import Answer, Column
+from tagtopic.cli.output import Answer, Column, Made
 
 if TYPE_CHECKING:
     from tagtopic.models.base import TagTopicModel
@@ -115,6 +115,35 @@ def predictions_answer(title: str, documents: Sequence[tuple[str, Ranked]]) -> A
         ],
         fields={"id": str, "rank": int, "tag": str, "probability": float},
     )
+
+
+def mixes_answer(title: str, ids: Sequence[str], mixes: Any) -> Answer:
+    """The topic mix of each document: (documents, topics)."""
+    topics = [f"topic_{k}" for k in range(mixes.shape[1])]
+
+    def table() -> Any:
+        import pyarrow as pa
+
+        columns = {name: mixes[:, k].astype("float64") for k, name in enumerate(topics)}
+        return pa.table({"id": pa.array(ids, pa.string()), **columns})
+
+    def row(d: int) -> dict[str, Any]:
+        return {"id": ids[d], **dict(zip(topics, mixes[d].tolist(), strict=True))}
+
+    return Answer(
+        title=title,
+        columns=[Column("document"), Column("topics", ratio=1)],
+        lines=Made(len(ids), lambda d: [ids[d], _largest(mixes[d].tolist())]),
+        value=Made(len(ids), lambda d: {"id": ids[d], "topics": mixes[d].tolist()}),
+        rows=Made(len(ids), row),
+        table=table,
+        fields={"id": str, **dict.fromkeys(topics, float)},
+    )
+
+
+def _largest(mix: list[float]) -> str:
+    order = sorted(range(len(mix)), key=lambda topic: -mix[topic])[:5]
+    return ", ".join(f"{topic} {percent(mix[topic])}" for topic in order)
 
 
 def figures_answer(title: str, figures: dict[str, Any]) -> Answer:
