@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.explore.conftest import letters
 
-from tagtopic import LDA, Corpus
+from tagtopic import LDA, TWDA, Corpus
 from tagtopic.explore import Explorer, views
 from tagtopic.explore.service import Limits, create_app
 from tagtopic.explore.service.batching import Batcher
@@ -335,3 +336,23 @@ def test_time_and_waiting_are_bounded() -> None:
             await waiting
 
     awaited(ask)
+
+
+def test_a_mistake_of_ours_is_not_told_as_the_askers(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mistaken(*_: object) -> object:
+        return np.linalg.cholesky(np.ones((2, 3)))
+
+    with TestClient(create_app(explorer), raise_server_exceptions=False) as client:
+        ask = {"documents": [{"text": "engine"}]}
+        assert client.post("/api/v1/infer", json=ask).status_code == 200
+        monkeypatch.setattr(Explorer, "infer", mistaken)
+        assert client.post("/api/v1/infer", json=ask).status_code == 500
+
+
+def test_a_model_with_a_tokenizer_of_its_own_is_made_ready_without_it(tmp_path: Path) -> None:
+    corpus = Corpus.from_texts(["steam engine"] * 6, [["a"], ["b"]] * 3, tokenizer=str.split, min_df=1)
+    TWDA(2, max_iter=1, progress=False).fit(corpus).save(tmp_path / "own.tagtopic")
+    shown = Explorer(TWDA.load(tmp_path / "own.tagtopic"), corpus)
+    assert not shown.reads_texts
+    shown._warm()
+    assert shown.audit_ready

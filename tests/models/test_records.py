@@ -67,3 +67,15 @@ def test_ranked_tags_as_a_table() -> None:
         {"id": "d0", "rank": 2, "tag": "x", "weight": 0.2},
         {"id": "d2", "rank": 1, "tag": "x", "weight": 0.9},
     ]
+
+
+def test_records_by_name() -> None:
+    MADE.clear()
+    groups = RECORDS.by("name")
+    assert not MADE
+    assert {name: list(records) for name, records in groups.items()} == {
+        "a": [("a", 1.5), ("a", 0.0)], "b": [("b", 0.5)], "c": [("c", 2.5)],
+    }  # fmt: skip
+    assert RECORDS[:0].by("name") == {}
+    with pytest.raises(TypeError, match="'value' has numbers"):
+        RECORDS.by("value")

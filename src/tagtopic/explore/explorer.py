@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tagtopic.inference.arrays import Float64s, Floats
     from tagtopic.models.audit.report import TagOnDocument, TagReport
     from tagtopic.models.base import TagTopicModel
+    from tagtopic.models.records import Records
 
 
 class Explorer:
@@ -160,12 +161,9 @@ class Explorer:
         return self._audit.ready
 
     @cached_property
-    def audit_by_tag(self) -> dict[str, list[TagOnDocument]]:
+    def audit_by_tag(self) -> dict[str, Records[TagOnDocument]]:
         """The entries of the audit by tag, worst first."""
-        found: dict[str, list[TagOnDocument]] = {}
-        for entry in self.audit.entries:
-            found.setdefault(entry.tag, []).append(entry)
-        return found
+        return self.audit.entries.by("tag")
 
     def infer(self, corpus: Corpus) -> DocumentPosteriors:
         """Topic mixes and tag weights of documents that are in the model's columns."""

@@ -65,6 +65,17 @@ class Records(Sequence[T], Generic[T]):
             return [found.names[i] for i in found.codes[self._order]]
         return found[self._order]
 
+    def by(self, name: str) -> dict[str, Records[T]]:
+        """The records of each name in a column of names, in their order."""
+        found = self._columns[name]
+        if not isinstance(found, Coded):
+            raise TypeError(f"the column {name!r} has numbers, not names")
+        codes = found.codes[self._order]
+        order = np.argsort(codes, kind="stable")
+        used, starts = np.unique(codes[order], return_index=True)
+        groups = np.split(self._order[order], starts[1:])
+        return {found.names[i]: Records(self._columns, self._make, part) for i, part in zip(used, groups, strict=False)}
+
     def table(self) -> Any:
         """All columns as an Arrow table; names are kept once."""
         import pyarrow as pa

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
@@ -70,6 +71,8 @@ def create_app(explorer: Explorer, *, token: str | None = None, host: str = "127
 
     @app.exception_handler(ValueError)
     async def _bad_value(request: Request, error: ValueError) -> Response:
+        if not _is_ours(error):
+            raise error
         return await answer(request, 422, str(error))
 
     @app.exception_handler(RequestValidationError)
@@ -91,6 +94,12 @@ def create_app(explorer: Explorer, *, token: str | None = None, host: str = "127
         return await answer(request, error.status_code, sentence, dict(error.headers or {}))
 
     return app
+
+
+def _is_ours(error: ValueError) -> bool:
+    """Whether we raised it: it says what is wrong with a request. A library's is our own mistake."""
+    frames = list(walk_tb(error.__traceback__))
+    return bool(frames) and frames[-1][0].f_globals.get("__name__", "").startswith("tagtopic.")
 
 
 def _first(error: RequestValidationError) -> str:

@@ -117,7 +117,11 @@ class Pages:
 
     async def tried(self, request: Request) -> HTMLResponse:
         """The form with the result of what was typed; only the result if a script asks for it."""
-        form = parse_qs((await request.body()).decode(errors="replace"), keep_blank_values=True, max_num_fields=100)
+        body = (await request.body()).decode(errors="replace")
+        try:
+            form = parse_qs(body, keep_blank_values=True, max_num_fields=100)
+        except ValueError:
+            raise ValueError("the form has more than 100 fields: it takes two, text and tags") from None
         text = form.get("text", [""])[0]
         tags = [line.strip() for line in form.get("tags", [""])[0].splitlines() if line.strip()]
         if len(text) > LIMITS.characters or len(tags) > LIMITS.tags:
