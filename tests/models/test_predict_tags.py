@@ -161,3 +161,8 @@ def test_fractional_counts_are_not_cut_to_whole_ones() -> None:
     of_test = TEST.counts / np.asarray(TEST.lengths())[:, None]
     hits = [best[0][0] in document.tags for best, document in zip(learnt.predict_tags(of_test, 1), TEST, strict=True)]
     assert np.mean(hits) > 0.5
+
+
+@pytest.mark.parametrize("method", ["neighbours", "likelihood"])
+def test_of_no_kind_there_are_no_tags(films: TWDA, method: str) -> None:
+    assert films.predict_tags(["a ship", ""], kinds=[], method=method) == [[], []]

@@ -38,5 +38,5 @@ def predict_by_likelihood(
 
 def _best(scores: Any, chosen: Any, tag_names: tuple[str, ...], n: int) -> list[tuple[str, float]]:
     order = np.argsort(-scores, kind="stable")[:n]
-    weights = np.exp(scores - scores.max())
+    weights = np.exp(scores - scores.max(initial=-np.inf))
     return [(tag_names[chosen[i]], float(weights[i] / weights.sum())) for i in order]
