@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -15,11 +16,12 @@ import pytest
 from tagtopic import Corpus
 from tagtopic.corpus import ReadError
 from tagtopic.corpus.reading.read import request_of
+from tagtopic.corpus.reading.rowing import Wanted
 from tagtopic.corpus.rules import with_options
 from tagtopic.engines.spark.building import IDS
 from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
 from tagtopic.engines.spark.scratch import Scratch
-from tagtopic.engines.spark.source import TABLE, Source, is_readable, pack, paths_of
+from tagtopic.engines.spark.source import TABLE, Source, format_of, is_readable, open_source, pack, paths_of
 
 WORDS = ["the", "of", "and", "a", "engine", "wheel", "card", "number", "monster", "storm", "night", "ice"]
 
@@ -167,3 +169,38 @@ def test_which_files_a_cluster_reads(tmp_path: Path) -> None:
         "s3a://bucket/posts.parquet",
         f"file://{tmp_path / 'a.jsonl'}",
     ]
+
+
+def test_an_address_is_read_by_the_cluster_or_nobody() -> None:
+    assert all(map(is_readable, ["s3a://bucket/posts/", "s3a://bucket/posts.csv", "file:///x/pq"]))
+    with pytest.raises(ValueError, match="the name of posts does not say what format"):
+        format_of(paths_of("s3a://bucket/posts/"), None)
+    assert format_of(paths_of("s3a://bucket/posts/"), "parquet") == "parquet"
+
+
+def test_a_folder_of_texts_is_found_by_the_format_given(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    assert is_readable(str(tmp_path), "text")
+    assert paths_of(tmp_path, "text") == [f"file://{tmp_path / 'a.txt'}"]
+
+
+@pytest.mark.parametrize("name", ["_a.jsonl", ".a.jsonl", "a:b.jsonl"])
+def test_files_that_spark_would_pass_over_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    assert not is_readable(str(tmp_path / name))
+    with pytest.raises(ValueError, match=r"Spark does not read .*rename it"):
+        paths_of(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "message"),
+    [
+        ([], ValueError, "the list of files is empty"),
+        ([{"text": "a"}], TypeError, "cannot read a list of this machine"),
+        (io.BytesIO(b"{}"), TypeError, "cannot read a BytesIO of this machine"),
+        (pa.table({"text": ["a"]}), TypeError, r"cannot read a Table .*session.createDataFrame"),
+    ],
+)
+def test_what_executors_cannot_read_is_told_at_the_door(source: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        open_source(None, source, Wanted())  # type: ignore[arg-type]

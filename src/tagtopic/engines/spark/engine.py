@@ -46,7 +46,8 @@ class SparkEngine:
     average:
         Under ``"average"``: ``"weighted"`` by the documents that have the tag, or ``"plain"`` as in the paper.
     partitions:
-        Into how many parts the corpus is cut; None is one for each core.
+        Into how many parts a ``Corpus`` of the driver's is cut; None is one for each core. Spark itself cuts what
+        ``read`` reads.
     block_entries:
         Entries of the count matrix in a block. With the local engine's number (the default) small models come out with
         the same bits as there.
@@ -85,6 +86,8 @@ class SparkEngine:
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, allowed))}")
         if partitions is not None and partitions < 1:
             raise ValueError(f"partitions={partitions}: expected a number from 1, or None for one a core")
+        if block_entries < 1:
+            raise ValueError(f"block_entries={block_entries}: expected a number from 1")
         self.session = session
         self.master = master
         self.weight_update = weight_update
