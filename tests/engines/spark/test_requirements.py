@@ -37,6 +37,7 @@ def test_without_java_it_is_asked_for(monkeypatch: Any, tmp_path: Path) -> None:
         ({"master": "local", "average": "harmonic"}, "average='harmonic'"),
         ({"master": "local", "partitions": 0}, "partitions=0"),
         ({"master": "local", "block_entries": 0}, "block_entries=0"),
+        ({"master": "nonsense"}, "master='nonsense': expected spark://host:7077"),
         ({"session": object(), "config": {"a": "b"}}, "config is for"),
     ],
 )

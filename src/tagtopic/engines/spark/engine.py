@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tagtopic.corpus import Corpus
+
+
+MASTERS = re.compile(r"yarn$|spark://.|k8s://.|local($|[\[-])")
+"""How the addresses of clusters begin."""
 
 
 class SparkEngine:
@@ -79,6 +84,8 @@ class SparkEngine:
         require_pyspark()
         if (session is None) == (master is None):
             raise ValueError("give either a session or a master, so that it is clear where to run")
+        if master is not None and not MASTERS.match(master):
+            raise ValueError(f"master={master!r}: expected spark://host:7077, yarn, k8s://https://host:443 or local[4]")
         if config and master is None:
             raise ValueError("config is for a context that the engine opens (master=…): a session has its own already")
         for name, value, allowed in (("weight_update", weight_update, WEIGHT_UPDATES), ("average", average, AVERAGES)):

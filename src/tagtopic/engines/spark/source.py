@@ -138,9 +138,14 @@ def _of_lines(session: SparkSession, paths: list[str], kind: str) -> Source:
 def _of_tables(session: SparkSession, paths: list[str], wanted: Wanted) -> Source:
     """Each file's columns are found by their names, in whatever order it has them, and whatever others it has."""
     if len(paths) > MOST_READ_IN_ORDER:
-        return Source(_packed_columns(session.read.parquet(*paths), wanted, "the source"), TABLE)
+        return Source(_packed_columns(merged_tables(session, paths), wanted, "the source"), TABLE)
     parts = [_packed_columns(session.read.parquet(path), wanted, path) for path in paths]
     return Source(session.sparkContext.union(parts) if len(parts) > 1 else parts[0], TABLE)
+
+
+def merged_tables(session: SparkSession, paths: list[str]) -> DataFrame:
+    """Many Parquet files at once, with all columns that any of them has."""
+    return session.read.option("mergeSchema", "true").parquet(*paths)
 
 
 def _packed_columns(frame: DataFrame, wanted: Wanted, name: str) -> RDD[bytes]:
@@ -159,10 +164,15 @@ def _packed(frame: DataFrame) -> RDD[bytes]:
 def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Each batch as bytes in one cell."""
     for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch)
-        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["batch"])
+        yield pa.RecordBatch.from_arrays([pa.array([as_bytes(batch)], pa.binary())], ["batch"])
+
+
+def as_bytes(batch: pa.RecordBatch) -> bytes:
+    """A batch in Arrow's stream format."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def bytes_of(row: Any) -> bytes:
