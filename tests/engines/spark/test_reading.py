@@ -140,6 +140,29 @@ def _taken(corpus: Corpus, rows: Any, taken: Any) -> Any:
     return Taken(rows, offsets_of(corpus.document_sizes()[0][rows]), taken)
 
 
+class HereCluster:
+    """What fetching asks of a cluster, in this process."""
+
+    def __init__(self, corpus: SparkCorpus) -> None:
+        self.slots, self.scratch = corpus.placement().slots, Scratch(corpus.home)
+
+    def run(self, task: Any, step: int, slots: list[int]) -> list[Any]:
+        return [found for i in slots for found in task(self.slots[i], self.scratch)]
+
+
+def test_documents_are_chosen_as_in_a_corpus_on_this_machine() -> None:
+    table = table_of(60)
+    remote, local = read_here(table, [10, 10, 41]), Corpus.read(table, text="body")
+    remote.__dict__["cluster"] = HereCluster(remote)
+    rows: Any
+    for rows in ([59, 3, 3, -1], [], np.arange(60) % 7 == 0, slice(None, None, -9), slice(5, 2), np.array([12, 30])):
+        assert remote[rows].fingerprint() == local[rows].fingerprint()
+    assert (remote[17], remote[-1]) == (local[17], local[-1])
+    for rows in ([60], -61, [0.5], [True]):
+        with pytest.raises(IndexError):
+            remote[rows]
+
+
 def test_a_fingerprint_does_not_depend_on_how_a_source_is_cut() -> None:
     table = table_of(60)
     one, other = read_here(table, []), read_here(table, [7, 50], block_entries=50)
