@@ -1,6 +1,8 @@
 """Settings for every test."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
@@ -9,6 +11,23 @@ from hypothesis import settings
 # kernels compile at their first call, so no deadline; in CI the same examples every time
 settings.register_profile("tagtopic", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("tagtopic")
+
+
+@pytest.fixture
+def no_room() -> Callable[[], AbstractContextManager[None]]:
+    """A context in which files do not grow beyond 130 bytes, as on a full disk: the header of an array, and no more."""
+    resource: Any = pytest.importorskip("resource")
+
+    @contextmanager
+    def limited() -> Iterator[None]:
+        usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (130, usual[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+    return limited
 
 
 @pytest.hookimpl(optionalhook=True)

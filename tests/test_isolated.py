@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +35,18 @@ def run(task: str, timeout: float | None = None) -> dict[str, np.ndarray]:
 
 def test_arrays_go_there_and_come_back(tasks: str) -> None:
     np.testing.assert_array_equal(run(f"{tasks}:double")["result"], [0, 2, 4])
+
+
+def test_arrays_of_any_order_come_back_as_they_are(tasks: str) -> None:
+    numbers = np.arange(6).reshape(2, 3)
+    for given in (numbers, numbers.T, np.asfortranarray(numbers), numbers[:, ::2], np.zeros((0, 3)), np.array(1.5)):
+        found = run_isolated(f"{tasks}:double", {"numbers": given}, {"factor": 2}, name="Test", timeout=None)
+        np.testing.assert_array_equal(found["result"], given * 2)
+
+
+def test_a_full_disk_is_told(tasks: str, no_room: Any) -> None:
+    with no_room(), pytest.raises(OSError, match="File too large"):
+        run_isolated(f"{tasks}:double", {"numbers": np.arange(3)}, {"factor": 2}, name="Test", timeout=None)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.corpus.growing import write_array
+
 Arrays = dict[str, NDArray[Any]]
 
 TASK, FAILURE, ERRORS, ANSWER = "task.json", "failure.json", "errors.txt", "answer"
@@ -86,7 +88,7 @@ def _what_happened(folder: Path, name: str, code: int) -> str:
 
 def _write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        write_array(folder / f"{name}.npy", array)
 
 
 def _read_arrays(folder: Path) -> Arrays:

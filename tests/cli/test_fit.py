@@ -173,6 +173,13 @@ def test_a_wrong_column_lists_those_that_exist(tagtopic: Command, documents: Pat
         (["{documents}", "--text", "body", "-k", "0"], 2, "-k"),
         (["{documents}", "--text", "body", "--seed", "5000000000"], 2, "4294967295"),
         (["{documents}", "--weight-update", "gradient"], 1, "--weight-update gradient is for --engine spark"),
+        (
+            ["{documents}", "--weight-update", "gradient", "--engine", "spark", "--master", "local[1]"],
+            1,
+            "add --tag-weight-prior estimate, or leave it out",
+        ),
+        (["{documents}", "--tag-weight-prior", "even"], 1, "--tag-weight-prior even: expected a number above 0"),
+        (["{documents}", "--tag-weight-prior", "2", "--model", "lda"], 1, "is for models with tags"),
         (["{documents}", "--model", "bert"], 2, "bert"),
         ([], 2, "FILE"),
     ],
@@ -184,6 +191,20 @@ def test_mistakes_are_one_clear_sentence(
     assert outcome.code == code
     assert message.format(documents=documents) in outcome.err
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(("given", "prior"), [(["--tag-weight-prior", "0.5"], 0.5), ([], 1.0)])
+def test_the_prior_of_the_tag_weights_is_given(
+    tagtopic: Command, documents: Path, tmp_path: Path, given: list[str], prior: float
+) -> None:
+    assert tagtopic("fit", documents, *READ, "-k", 2, "-q", "--max-iter", 2, "-o", tmp_path / "m", *given).code == 0
+    assert set(TWDA.load(tmp_path / "m").tag_weight_prior_) == {prior}
+
+
+def test_the_prior_of_the_tag_weights_is_learnt(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    learnt = ["--tag-weight-prior", "estimate", "--max-iter", 30, "--tol", 0]
+    assert tagtopic("fit", documents, *READ, "-k", 2, "-q", "-o", tmp_path / "m", *learnt).code == 0
+    assert len(set(TWDA.load(tmp_path / "m").tag_weight_prior_)) > 1
 
 
 @pytest.mark.parametrize("source", ["letters.jsonl", "./letters.jsonl", "*.jsonl", "."])

@@ -18,6 +18,7 @@ import pytest
 
 import tagtopic
 from tagtopic import TWDA, Corpus
+from tagtopic.cli.inputs import NO_KNOWN_TAG
 
 pytest.importorskip("pyspark")
 
@@ -68,7 +69,9 @@ def test_a_killed_driver_goes_on_from_its_checkpoint_and_the_model_answers_on_sp
     columns = {"transform": ["--tags", "author"], "rank": ["--tags", "author"], "predict": ["-n", "2"]}
     commands = [[*fit, "--resume", "--max-iter", "3"]]
     commands += [[name, str(model), str(letters), *columns[name], "-o", str(answers[name]), *SPARK] for name in answers]
+    commands += [["rank", str(model), str(letters), "-o", str(tmp_path / "no-tags.parquet"), *SPARK]]
     assert start(log, "-c", SEVERAL, json.dumps(commands)).wait() == 0, log.read_text()
+    assert log.read_text().count(NO_KNOWN_TAG) == 1  # of the last command, which was not told where the tags are
 
     corpus = Corpus.read(letters, tags="author")
     found = TWDA.load(model)
@@ -77,6 +80,8 @@ def test_a_killed_driver_goes_on_from_its_checkpoint_and_the_model_answers_on_sp
     np.testing.assert_array_equal(found.components_, expected.components_)
     np.testing.assert_array_equal(found.tag_topics_, expected.tag_topics_)
     rows: dict[str, list[dict[str, Any]]] = {name: pq.read_table(path).to_pylist() for name, path in answers.items()}
+    assert list(rows["transform"][0]) == ["id", "text", "tags", "topics"]
+    assert [row["id"] for row in rows["transform"]] == list(corpus.ids)
     np.testing.assert_allclose([row["topics"] for row in rows["transform"]], found.transform(corpus), rtol=1e-6)
     for row, ranked in zip(rows["rank"], found.rank_tags(corpus), strict=True):
         assert {pair["tag"]: pair["weight"] for pair in row["tag_weights"]} == pytest.approx(dict(ranked))

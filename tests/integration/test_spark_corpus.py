@@ -152,3 +152,26 @@ def test_what_lost_executors_had_is_read_again(
         found = TWDA(**settings, callbacks=[kill]).fit(remote)
     assert killed == doomed
     assert_same_model(found, expected)
+
+
+def test_columns_are_found_by_name_in_each_file(
+    rows: list[dict[str, Any]], tmp_path: Path, spark_engine: Callable[..., Any]
+) -> None:
+    first, second = pa.Table.from_pylist(rows[:80]), pa.Table.from_pylist(rows[80:])
+    turned = second.select(second.column_names[::-1]).append_column("year", pa.array([1818] * len(second)))
+    pq.write_table(first, tmp_path / "a.parquet")
+    pq.write_table(turned, tmp_path / "b.parquet")
+    with spark_engine().read(tmp_path, **COLUMNS) as remote:
+        assert_same_corpus(remote, Corpus.read(tmp_path, **COLUMNS))
+    pq.write_table(turned.drop_columns(["labels"]), tmp_path / "b.parquet")
+    with pytest.raises(ReadError, match=r"b\.parquet has no column 'labels'"):
+        spark_engine().read(tmp_path, **COLUMNS)
+
+
+def test_a_name_with_the_characters_of_patterns_means_one_file(
+    rows: list[dict[str, Any]], tmp_path: Path, spark_engine: Callable[..., Any]
+) -> None:
+    for i, name in enumerate(("a[1].jsonl", "a1.jsonl", "{b,c}*?.jsonl")):
+        (tmp_path / name).write_text("\n".join(map(json.dumps, rows[i * 80 : (i + 1) * 80])))
+    with spark_engine().read(tmp_path, **COLUMNS) as remote:
+        assert_same_corpus(remote, Corpus.read(tmp_path, **COLUMNS))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tagtopic import TWDA, Corpus
+from tagtopic.corpus import ReadError, ReadWarning
+from tagtopic.corpus.reading.read import request_of
 
 SUBJECTS = {"Ada": "engine number wheel card", "Mary": "monster storm lightning night", "Jane": "ball letter pride"}
 
@@ -51,3 +55,36 @@ def test_answers_are_those_of_one_machine(context: Any, table: pa.Table, tmp_pat
         apply_model(model, frame, text="title")
     with pytest.raises(ValueError, match="'topics' already"):
         apply_model(model, answered, text="body")
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_files_are_read_as_on_one_machine(context: Any, table: pa.Table, tmp_path: Path) -> None:
+    from pyspark.sql import SparkSession
+
+    from tagtopic.engines.spark.documents import read_frame
+
+    rows = [
+        row | {"author": [row["author"], "draft"] if i % 2 else row["author"]}
+        for i, row in enumerate(table.to_pylist())
+    ]
+    lines = [json.dumps({key: row[key] for key in ("body", "author")}) for row in rows]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines[:50]))
+    (tmp_path / "b.jsonl").write_text("\n".join([*lines[50:], '{"body": "cut']))
+    pq.write_table(table[:50], tmp_path / "a.parquet")
+    pq.write_table(table[50:].select(["year", "author", "body"]), tmp_path / "b.parquet")
+    session = SparkSession(context)
+    request = request_of(text="body", tags="author", id=None, tag_separator=None, on_error="skip")
+    with pytest.raises(ReadError, match="is not JSON"):
+        read_frame(session, tmp_path, replace(request, skip_bad_rows=False), "jsonl")
+    with pytest.warns(ReadWarning, match="1 of 61 rows"):
+        read = read_frame(session, tmp_path, request, "jsonl")
+    documents = read.frame.toArrow().to_pylist()
+    with pytest.warns(ReadWarning):
+        here = Corpus.read(sorted(tmp_path.glob("*.jsonl")), text="body", tags="author", on_error="skip")
+    assert [row["id"] for row in documents] == list(here.ids)
+    assert [sorted(row["tags"]) for row in documents] == [sorted(document.tags) for document in here]
+    assert (read.columns, documents[7]["text"]) == ({"text": "text", "tags": "tags"}, rows[7]["body"])
+
+    own = read_frame(session, tmp_path, request, "parquet").frame.toArrow().to_pylist()
+    assert [row["body"] for row in own] == [row["body"] for row in rows]
+    assert [row["id"] for row in own] == [*table["id"].to_pylist()[:50], *[None] * 10]

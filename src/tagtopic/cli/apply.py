@@ -8,7 +8,7 @@ import typer
 
 from tagtopic.cli import options
 from tagtopic.cli.help import examples
-from tagtopic.cli.inputs import Columns, load_model, model_and_corpus, read_corpus, tell_of_no_tags
+from tagtopic.cli.inputs import Columns, load_model, model_and_corpus, read_corpus, require_tags, tell_of_no_tags
 from tagtopic.cli.on_spark import Destination, answer_on_spark
 from tagtopic.cli.output import check_output, show
 from tagtopic.cli.tables import mixes_answer, predictions_answer, weights_answer
@@ -78,8 +78,7 @@ def rank(
         return
     check_output(output, model, *files)
     fitted = load_model(model, jobs)
-    if not fitted.tag_names_:
-        raise ValueError("the model has learnt no tags, so it cannot rank any")
+    require_tags(fitted)
     corpus = read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
     ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
     tell_of_no_tags(fitted, corpus)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tagtopic.engines.spark.corpus import SparkCorpus
     from tagtopic.models.base import TagTopicModel
 
+ESTIMATE = "estimate"
 INTERRUPTED = 130  # the shell's code for a program ended by Ctrl-C
 
 
@@ -104,6 +105,16 @@ def fit(
     patience: Annotated[
         int, typer.Option("--patience", min=1, help="Stop when held-out words were best so many iterations ago.")
     ] = 10,
+    tag_weight_prior: Annotated[
+        str | None,
+        typer.Option(
+            "--tag-weight-prior",
+            metavar="NUMBER|estimate",
+            help="How even the weights of a document's tags are: below 1 one tag tends to explain it, above 1 they "
+            "share it; estimate learns it, for each tag its own.",
+            show_default="1",
+        ),
+    ] = None,
     seed: options.Seed = 0,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
@@ -120,8 +131,13 @@ def fit(
     engine: options.Engine = options.Where.LOCAL,
     master: options.Master = None,
     weight_update: Annotated[
-        WeightUpdate, typer.Option("--weight-update", help="How Spark learns the prior of the tag weights.")
-    ] = WeightUpdate.DRIVER,
+        WeightUpdate | None,
+        typer.Option(
+            "--weight-update",
+            help="How Spark learns the prior of the tag weights, with --tag-weight-prior estimate.",
+            show_default="driver",
+        ),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where a fit of the same files and settings was killed.")
     ] = False,
@@ -145,7 +161,9 @@ def fit(
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
     rules = rules_of(min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds)
-    settings = _checkpoint(target, checkpoint_every, resume=resume, quiet=quiet)
+    settings = _weight_prior(model, tag_weight_prior)
+    _check_weight_update(weight_update, engine, tag_weight_prior)
+    settings |= _checkpoint(target, checkpoint_every, resume=resume, quiet=quiet)
     estimator = estimator_class(model)(
         n_topics=topics,
         inference=inference.value,
@@ -199,6 +217,29 @@ def _stem(file: str) -> str:
     return name.strip(".") or "model"
 
 
+def _weight_prior(kind: Kind, given: str | None) -> dict[str, Any]:
+    """The estimator's setting for the prior of the tag weights."""
+    if given is None:
+        return {}
+    if kind is Kind.LDA:
+        raise ValueError(f"--tag-weight-prior {given} is for models with tags, and lda has none")
+    try:
+        return {"tag_weight_prior": given if given == ESTIMATE else float(given)}
+    except ValueError:
+        raise ValueError(f"--tag-weight-prior {given}: expected a number above 0, or {ESTIMATE}") from None
+
+
+def _check_weight_update(update: WeightUpdate | None, engine: options.Where, prior: str | None) -> None:
+    """Raise where the update would change nothing."""
+    if update is not None and engine is options.Where.LOCAL:
+        raise ValueError(f"--weight-update {update.value} is for --engine spark")
+    if update is not None and prior != ESTIMATE:
+        raise ValueError(
+            f"--weight-update {update.value} is how the prior of the tag weights is learnt: add --tag-weight-prior "
+            f"{ESTIMATE}, or leave it out"
+        )
+
+
 def _checkpoint_file(target: Path) -> Path:
     return target.with_name(f"{target.name}.checkpoint")
 
@@ -249,16 +290,14 @@ def estimator_class(kind: Kind) -> Any:
     return getattr(tagtopic, kind.value.upper())
 
 
-def _engine(engine: options.Where, master: str | None, weight_update: WeightUpdate, jobs: int | None) -> Any:
+def _engine(engine: options.Where, master: str | None, weight_update: WeightUpdate | None, jobs: int | None) -> Any:
     """The engine that was asked for, as a context; None is this machine."""
     options.check_engine(engine, master)
-    if engine is options.Where.LOCAL and weight_update is not WeightUpdate.DRIVER:
-        raise ValueError(f"--weight-update {weight_update.value} is for --engine spark")
     if engine is options.Where.LOCAL:
         return nullcontext()
     from tagtopic.engines import SparkEngine
 
-    return SparkEngine(master=master, weight_update=weight_update.value, n_jobs=jobs)
+    return SparkEngine(master=master, weight_update=(weight_update or WeightUpdate.DRIVER).value, n_jobs=jobs)
 
 
 def _summary(

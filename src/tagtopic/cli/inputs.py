@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tagtopic.models.base import TagTopicModel
 
 
+NO_KNOWN_TAG = "no document has a tag that the model knows: --tags says which columns hold them"
+
+
 @dataclass(frozen=True)
 class Columns:
     """Which columns hold what, in files of which format."""
@@ -73,7 +76,13 @@ def model_and_corpus(
 def tell_of_no_tags(model: TagTopicModel, corpus: Corpus) -> None:
     """Warn if the model has tags and no document has any of them."""
     if model.tag_names_ and len(corpus) and not set(corpus.tag_names) & set(model.tag_names_):
-        warnings.warn("no document has a tag that the model knows: --tags says which columns hold them", stacklevel=1)
+        warnings.warn(NO_KNOWN_TAG, stacklevel=1)
+
+
+def require_tags(model: TagTopicModel) -> None:
+    """Raise if there are no tags to rank."""
+    if not model.tag_names_:
+        raise ValueError("the model has learnt no tags, so it cannot rank any")
 
 
 def rules_of(

@@ -12,6 +12,7 @@ import typer
 from tagtopic._version import __version__
 from tagtopic.cli import apply, audit, data, demo, evaluate, experiment, explore, fit, inspect, search
 from tagtopic.cli.help import examples
+from tagtopic.cli.on_spark import sentence_of, spark_errors
 from tagtopic.cli.output import errors, visible, visible_lines
 
 app = typer.Typer(
@@ -54,12 +55,17 @@ def run() -> None:
             app()
         finally:
             sys.stdout.flush()  # now, while a full disk can still be told
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except _mistakes() as error:
         if os.environ.get("TAGTOPIC_DEBUG"):
             raise
         _give_up_output()
         errors().print(f"error: {visible(_sentence(error))}", style="red", highlight=False, markup=False)
         sys.exit(1)
+
+
+def _mistakes() -> tuple[type[Exception], ...]:
+    """What is told in a sentence; Spark's own errors once it is used."""
+    return (ValueError, TypeError, OSError, ImportError, *spark_errors())
 
 
 def _give_up_output() -> None:
@@ -71,6 +77,8 @@ def _give_up_output() -> None:
 
 
 def _sentence(error: Exception) -> str:
+    if isinstance(error, spark_errors()):
+        return sentence_of(error)
     if isinstance(error, OSError) and error.strerror:
         name = error.filename2 or error.filename  # a temporary file is named first, then what it would have become
         return f"{name}: {error.strerror}" if name else error.strerror

@@ -109,9 +109,10 @@ class ValuesInFile:
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
     """As `np.save`, which does not tell when there was no room on the disk for the last bytes."""
+    rows = np.asarray(array, order="C")
     with path.open("wb") as file:
-        npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(array))
-        file.write(np.ascontiguousarray(array).data)
+        npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(rows))
+        file.write(rows.data)
 
 
 def row_blocks(offsets: NDArray[np.int64], size: int) -> Iterator[tuple[int, int]]:

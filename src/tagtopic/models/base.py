@@ -327,6 +327,12 @@ class TagTopicModel(
                 "the documents are on a cluster: bring some here, as in corpus[rows], or apply the model there with "
                 "tagtopic.engines.spark.frames.apply_model"
             )
+        if hasattr(X, "mapInArrow"):
+            raise TypeError(
+                "this is a Spark DataFrame: fit what an engine reads of it, as in "
+                "model.fit(engine.read(frame, text=…, tags=…)); apply a fitted model to it with "
+                "tagtopic.engines.spark.frames.apply_model"
+            )
         known_tags = None if reset else self.tag_names_
         X = list(X) if isinstance(X, Iterator) else X
         if isinstance(X, Corpus):

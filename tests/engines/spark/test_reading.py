@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -15,11 +16,12 @@ import pytest
 from tagtopic import Corpus
 from tagtopic.corpus import ReadError
 from tagtopic.corpus.reading.read import request_of
+from tagtopic.corpus.reading.rowing import Wanted
 from tagtopic.corpus.rules import with_options
 from tagtopic.engines.spark.building import IDS
 from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
 from tagtopic.engines.spark.scratch import Scratch
-from tagtopic.engines.spark.source import TABLE, Source, is_readable, pack, paths_of
+from tagtopic.engines.spark.source import TABLE, Source, format_of, is_readable, open_source, pack, paths_of
 
 WORDS = ["the", "of", "and", "a", "engine", "wheel", "card", "number", "monster", "storm", "night", "ice"]
 
@@ -138,6 +140,29 @@ def _taken(corpus: Corpus, rows: Any, taken: Any) -> Any:
     return Taken(rows, offsets_of(corpus.document_sizes()[0][rows]), taken)
 
 
+class HereCluster:
+    """What fetching asks of a cluster, in this process."""
+
+    def __init__(self, corpus: SparkCorpus) -> None:
+        self.slots, self.scratch = corpus.placement().slots, Scratch(corpus.home)
+
+    def run(self, task: Any, step: int, slots: list[int]) -> list[Any]:
+        return [found for i in slots for found in task(self.slots[i], self.scratch)]
+
+
+def test_documents_are_chosen_as_in_a_corpus_on_this_machine() -> None:
+    table = table_of(60)
+    remote, local = read_here(table, [10, 10, 41]), Corpus.read(table, text="body")
+    remote.__dict__["cluster"] = HereCluster(remote)
+    rows: Any
+    for rows in ([59, 3, 3, -1], [], np.arange(60) % 7 == 0, slice(None, None, -9), slice(5, 2), np.array([12, 30])):
+        assert remote[rows].fingerprint() == local[rows].fingerprint()
+    assert (remote[17], remote[-1]) == (local[17], local[-1])
+    for rows in ([60], -61, [0.5], [True]):
+        with pytest.raises(IndexError):
+            remote[rows]
+
+
 def test_a_fingerprint_does_not_depend_on_how_a_source_is_cut() -> None:
     table = table_of(60)
     one, other = read_here(table, []), read_here(table, [7, 50], block_entries=50)
@@ -167,3 +192,38 @@ def test_which_files_a_cluster_reads(tmp_path: Path) -> None:
         "s3a://bucket/posts.parquet",
         f"file://{tmp_path / 'a.jsonl'}",
     ]
+
+
+def test_an_address_is_read_by_the_cluster_or_nobody() -> None:
+    assert all(map(is_readable, ["s3a://bucket/posts/", "s3a://bucket/posts.csv", "file:///x/pq"]))
+    with pytest.raises(ValueError, match="the name of posts does not say what format"):
+        format_of(paths_of("s3a://bucket/posts/"), None)
+    assert format_of(paths_of("s3a://bucket/posts/"), "parquet") == "parquet"
+
+
+def test_a_folder_of_texts_is_found_by_the_format_given(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    assert is_readable(str(tmp_path), "text")
+    assert paths_of(tmp_path, "text") == [f"file://{tmp_path / 'a.txt'}"]
+
+
+@pytest.mark.parametrize("name", ["_a.jsonl", ".a.jsonl", "a:b.jsonl"])
+def test_files_that_spark_would_pass_over_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    assert not is_readable(str(tmp_path / name))
+    with pytest.raises(ValueError, match=r"Spark does not read .*rename it"):
+        paths_of(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "message"),
+    [
+        ([], ValueError, "the list of files is empty"),
+        ([{"text": "a"}], TypeError, "cannot read a list of this machine"),
+        (io.BytesIO(b"{}"), TypeError, "cannot read a BytesIO of this machine"),
+        (pa.table({"text": ["a"]}), TypeError, r"cannot read a Table .*session.createDataFrame"),
+    ],
+)
+def test_what_executors_cannot_read_is_told_at_the_door(source: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        open_source(None, source, Wanted())  # type: ignore[arg-type]

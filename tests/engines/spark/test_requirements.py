@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tagtopic import TWDA
 from tagtopic.engines import SparkEngine
 from tagtopic.engines.spark import requirements
 from tagtopic.engines.spark.requirements import SparkMissingError, require_java
@@ -34,9 +36,17 @@ def test_without_java_it_is_asked_for(monkeypatch: Any, tmp_path: Path) -> None:
         ({"master": "local", "weight_update": "newton"}, "weight_update='newton'"),
         ({"master": "local", "average": "harmonic"}, "average='harmonic'"),
         ({"master": "local", "partitions": 0}, "partitions=0"),
+        ({"master": "local", "block_entries": 0}, "block_entries=0"),
+        ({"master": "nonsense"}, "master='nonsense': expected spark://host:7077"),
         ({"session": object(), "config": {"a": "b"}}, "config is for"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_at_the_door(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SparkEngine(**options)
+
+
+def test_a_spark_frame_is_read_before_it_is_fitted() -> None:
+    frame = SimpleNamespace(mapInArrow=None)  # by which a DataFrame of Spark is known
+    with pytest.raises(TypeError, match=r"model\.fit\(engine\.read\(frame"):
+        TWDA(2).fit(frame)

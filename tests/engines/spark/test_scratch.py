@@ -78,3 +78,10 @@ def test_nothing_is_left_when_a_run_ends(scratch: Scratch, corpus: Corpus, tmp_p
     scratch.keep_block(0, parcel_of(corpus))
     scratch.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_told(scratch: Scratch, corpus: Corpus, no_room: Any) -> None:
+    with no_room(), pytest.raises(OSError, match="File too large"):
+        scratch.keep_block(0, parcel_of(corpus))
+    with pytest.raises(MissingError):
+        scratch.require([0], 0)

@@ -140,3 +140,16 @@ def test_an_update_does_not_depend_on_what_was_learnt_before(remote: Any, fitted
     once = update(remote, parameters, HyperPrior(), learnt)
     elsewhere = replace(parameters, pi=parameters.pi * 1.5)
     np.testing.assert_allclose(update(remote, elsewhere, HyperPrior(), learnt), once, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "average"),
+    [("gradient", "weighted"), ("components", "weighted"), ("average", "weighted"), ("average", "plain")],
+)
+def test_a_partition_without_documents_changes_nothing(
+    name: str, average: str, remote: Any, fitted: tuple[Parameters, LocalRun]
+) -> None:
+    parameters, _ = fitted
+    without = learn(name, remote, parameters, average=average)
+    remote.cluster.slots = [Slot(0, ()), *(replace(slot, index=slot.index + 1) for slot in remote.cluster.slots)]
+    np.testing.assert_allclose(learn(name, remote, parameters, average=average), without, rtol=1e-4)

@@ -59,7 +59,9 @@ class CutByBin:
     whose: Whose
 
     def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, NamedEvidence]]:
-        """Cut."""
+        """Cut; of a partition without documents nothing travels."""
+        if not slot.numbers:
+            return
         scratch.require(slot.numbers, self.whose.step)
         found = merged([self.whose.of_block(number, scratch) for number in slot.numbers])
         names, evidence = found

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.corpus import Corpus, TextRules
 from tagtopic.corpus.collection import RemoteCorpus
+from tagtopic.corpus.document import Document
+from tagtopic.corpus.indexing import positions
 from tagtopic.corpus.matrices import csr
 from tagtopic.corpus.names import Names
 from tagtopic.corpus.ragged import offsets_of
@@ -190,14 +192,28 @@ class SparkCorpus(RemoteCorpus):
         built = self._built.less(Taken(rows, starts, taken))
         return SparkCorpus(self.engine, self.context, replace(self._found, word_counts=counts), built)
 
-    def __getitem__(self, rows: Any) -> Corpus:
-        """Documents by their positions (ascending), brought to this machine."""
-        wanted = np.asarray(rows, np.int64)
+    @overload
+    def __getitem__(self, rows: int) -> Document: ...
+    @overload
+    def __getitem__(self, rows: slice | Sequence[Any] | NDArray[Any]) -> Corpus: ...
+    def __getitem__(self, rows: Any) -> Document | Corpus:
+        """One document by its position, or a corpus by slice, mask or positions, in that order, on this machine."""
+        if isinstance(rows, int | np.integer):
+            return self._fetched(positions([int(rows)], len(self)))[0]
+        wanted = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else positions(rows, len(self))
+        ascending, places = np.unique(wanted, return_inverse=True)
+        found = self._fetched(ascending)
+        return found if np.array_equal(wanted, ascending) else found[places]
+
+    def _fetched(self, rows: NDArray[np.int64]) -> Corpus:
+        """Documents by their positions, ascending."""
+        if not len(rows):
+            return self._assembled([])
         lasts = np.array([block.last for block in self.blocks])
-        owners = np.searchsorted(lasts, wanted, side="right")
+        owners = np.searchsorted(lasts, rows, side="right")
         places: dict[int, NDArray[np.int64]] = {}
         for i in np.unique(owners).tolist():
-            places[self.blocks[i].number] = wanted[owners == i] - self.blocks[i].first
+            places[self.blocks[i].number] = rows[owners == i] - self.blocks[i].first
         shared = self.context.broadcast(places)
         try:
             found: list[Fetched] = self.cluster.run(Fetch(shared), FRESH, sorted({n >> PART_BITS for n in places}))
@@ -206,14 +222,14 @@ class SparkCorpus(RemoteCorpus):
         return self._assembled(found)
 
     def _assembled(self, found: list[Fetched]) -> Corpus:
-        none, no_sizes = np.zeros(0, np.int32), np.zeros(0, np.int64)
+        none, no_sizes, no_bytes = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.uint8)
+        offsets = [(part.counts[0], part.tags[0], part.ids.offsets) for part in found]
         starts, tag_starts, id_starts = (
-            offsets_of(np.concatenate([no_sizes, *map(np.diff, offsets)]))
-            for offsets in zip(*((part.counts[0], part.tags[0], part.ids.offsets) for part in found), strict=True)
+            offsets_of(np.concatenate([no_sizes, *(np.diff(part[i]) for part in offsets)])) for i in range(3)
         )
         words, counts = (np.concatenate([none, *(part.counts[i] for part in found)]) for i in (1, 2))
         tags = np.concatenate([none, *(part.tags[1] for part in found)])
-        ids = Names(id_starts, np.concatenate([part.ids.data for part in found]))
+        ids = Names(id_starts, np.concatenate([no_bytes, *(part.ids.data for part in found)]))
         return Corpus(
             counts=csr(starts, words.astype(np.int32, copy=False), counts, self.n_words),
             tags=csr(tag_starts, tags, np.ones(len(tags), np.int8), self.n_tags),

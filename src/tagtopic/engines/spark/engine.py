@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
 
 
+MASTERS = re.compile(r"yarn$|spark://.|k8s://.|local($|[\[-])")
+"""How the addresses of clusters begin."""
+
+
 class SparkEngine:
     """Runs the E-step on a Spark cluster: ``TWTM(...).fit(corpus, engine=SparkEngine(master="spark://host:7077"))``.
 
@@ -46,7 +51,8 @@ class SparkEngine:
     average:
         Under ``"average"``: ``"weighted"`` by the documents that have the tag, or ``"plain"`` as in the paper.
     partitions:
-        Into how many parts the corpus is cut; None is one for each core.
+        Into how many parts a ``Corpus`` of the driver's is cut; None is one for each core. Spark itself cuts what
+        ``read`` reads.
     block_entries:
         Entries of the count matrix in a block. With the local engine's number (the default) small models come out with
         the same bits as there.
@@ -78,6 +84,8 @@ class SparkEngine:
         require_pyspark()
         if (session is None) == (master is None):
             raise ValueError("give either a session or a master, so that it is clear where to run")
+        if master is not None and not MASTERS.match(master):
+            raise ValueError(f"master={master!r}: expected spark://host:7077, yarn, k8s://https://host:443 or local[4]")
         if config and master is None:
             raise ValueError("config is for a context that the engine opens (master=…): a session has its own already")
         for name, value, allowed in (("weight_update", weight_update, WEIGHT_UPDATES), ("average", average, AVERAGES)):
@@ -85,6 +93,8 @@ class SparkEngine:
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, allowed))}")
         if partitions is not None and partitions < 1:
             raise ValueError(f"partitions={partitions}: expected a number from 1, or None for one a core")
+        if block_entries < 1:
+            raise ValueError(f"block_entries={block_entries}: expected a number from 1")
         self.session = session
         self.master = master
         self.weight_update = weight_update

@@ -15,20 +15,23 @@ import numpy as np
 
 from tagtopic.corpus import Corpus
 from tagtopic.engines.spark.requirements import require_pyspark
-from tagtopic.engines.spark.source import format_of, paths_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
+PREDICTED = "predicted_tags"
 ANSWERS = {
     "topics": "array<float>",
     "tag_weights": "array<struct<tag:string,weight:float>>",
     "latent_weight": "float",
-    "predicted_tags": "array<struct<tag:string,probability:float>>",
+    PREDICTED: "array<struct<tag:string,probability:float>>",
 }
 """What can be asked of a document, and the type of its column."""
+
+ROW = "tagtopic: place in its batch"
+"""A column that says which rows became documents."""
 
 Columns = str | Sequence[str] | None
 
@@ -40,6 +43,7 @@ def apply_model(
     text: str | Sequence[str] = "text",
     tags: Columns = None,
     tag_separator: str | None = None,
+    on_error: str = "raise",
     answers: Iterable[str] = ("topics", "tag_weights", "latent_weight"),
     n_ranked: int | None = None,
     n_predicted: int = 10,
@@ -56,6 +60,8 @@ def apply_model(
         A Spark DataFrame with a row for each document.
     text, tags, tag_separator:
         The columns that hold text and tags, as in ``Corpus.read``.
+    on_error:
+        ``"skip"`` leaves out rows that cannot be read, as in ``Corpus.read``.
     answers:
         Any of ``"topics"`` (the topic mix), ``"tag_weights"`` (heaviest first), ``"latent_weight"`` (the share of the
         latent tag) and ``"predicted_tags"``.
@@ -82,16 +88,8 @@ def apply_model(
     predicting = {"n": n_predicted, "kinds": None if kinds is None else tuple(kinds), "method": method}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of pandas, which is not used
-        return frame.mapInArrow(Answering(shared, text, tags, tag_separator, wanted, n_ranked, predicting), schema)
-
-
-def read_frame(session: SparkSession, source: Any, given: str | None = None) -> DataFrame:
-    """A DataFrame of Parquet or JSON Lines files: a path, glob, folder, address, or a list of them."""
-    paths = paths_of(source)
-    kind = format_of(paths, given)
-    if kind not in ("parquet", "jsonl"):
-        raise ValueError(f"a cluster reads Parquet and JSON Lines files, not {kind}: use --engine local, or Spark")
-    return session.read.parquet(*paths) if kind == "parquet" else session.read.json(paths)
+        reading = {"text": text, "tags": tags, "tag_separator": tag_separator, "on_error": on_error}
+        return frame.mapInArrow(Answering(shared, reading, wanted, n_ranked, predicting), schema)
 
 
 def _names(columns: Columns) -> tuple[str, ...]:
@@ -108,7 +106,7 @@ def _check(model: Any, frame: DataFrame, columns: list[str], answers: tuple[str,
             raise ValueError(f"answers has {answer!r}: expected any of {', '.join(map(repr, ANSWERS))}")
         if answer in there:
             raise ValueError(f"the frame has a column {answer!r} already: rename it, or leave it out of answers")
-    if "predicted_tags" in answers and not hasattr(model, "predict_tags"):
+    if PREDICTED in answers and not hasattr(model, "predict_tags"):
         raise ValueError(f"a {type(model).__name__} predicts no tags: leave 'predicted_tags' out of answers")
     if model.rules_ is None:
         raise ValueError("the model was trained on counts and does not know how texts become words: train it on texts")
@@ -119,9 +117,7 @@ class Answering:
     """What Spark runs over batches of rows."""
 
     model: Broadcast[Any]
-    text: str | Sequence[str]
-    tags: Columns
-    tag_separator: str | None
+    reading: dict[str, Any]
     answers: tuple[str, ...]
     n_ranked: int | None
     predicting: dict[str, Any]
@@ -132,27 +128,34 @@ class Answering:
 
         types = arrow_types()
         for batch in batches:
-            found = self._answers(pa.Table.from_batches([batch]))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of unknown tags, batch after batch, where nobody reads it
+                corpus = self._read(pa.Table.from_batches([batch]))
+                if not len(corpus):
+                    continue
+                found = self._answers(corpus)
             arrays = [pa.array(found[answer], types[answer]) for answer in self.answers]
-            yield pa.RecordBatch.from_arrays([*batch.columns, *arrays], [*batch.schema.names, *self.answers])
+            kept = batch.take(pa.array(map(int, corpus.ids), pa.int64())) if len(corpus) < len(batch) else batch
+            yield pa.RecordBatch.from_arrays([*kept.columns, *arrays], [*kept.schema.names, *self.answers])
 
-    def _answers(self, table: pa.Table) -> dict[str, list[Any]]:
+    def _read(self, table: pa.Table) -> Corpus:
         model = self.model.value
-        corpus = Corpus.read(
-            table, text=self.text, tags=self.tags, tag_separator=self.tag_separator, words=model.words_,
-            rules=model.rules_, n_jobs=1, progress=False,
-        )  # fmt: skip
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of unknown tags, batch after batch, where nobody reads it
-            found = model.set_params(n_jobs=1)._posteriors(corpus, None)
-            answers = {
-                "topics": found.topics.tolist(),
-                "tag_weights": ranked(found.weights, model.tag_names_, self.n_ranked),
-                "latent_weight": found.latent.tolist(),
-            }
-            if "predicted_tags" in self.answers:
-                predicted = model.predict_tags(corpus, **self.predicting)
-                answers["predicted_tags"] = [[{"tag": tag, "probability": p} for tag, p in row] for row in predicted]
+        numbered = table.append_column(ROW, [range(len(table))])
+        return Corpus.read(
+            numbered, id=ROW, words=model.words_, rules=model.rules_, n_jobs=1, progress=False, **self.reading
+        )
+
+    def _answers(self, corpus: Corpus) -> dict[str, list[Any]]:
+        model = self.model.value.set_params(n_jobs=1)
+        answers: dict[str, list[Any]] = {}
+        if set(self.answers) - {PREDICTED}:
+            found = model._posteriors(corpus, None)
+            answers["topics"] = found.topics.tolist()
+            answers["tag_weights"] = ranked(found.weights, model.tag_names_, self.n_ranked)
+            answers["latent_weight"] = found.latent.tolist()
+        if PREDICTED in self.answers:
+            predicted = model.predict_tags(corpus, **self.predicting)
+            answers[PREDICTED] = [[{"tag": tag, "probability": p} for tag, p in row] for row in predicted]
         return answers
 
 
@@ -167,7 +170,7 @@ def arrow_types() -> dict[str, pa.DataType]:
         "topics": pa.list_(pa.float32()),
         "tag_weights": pairs("weight"),
         "latent_weight": pa.float32(),
-        "predicted_tags": pairs("probability"),
+        PREDICTED: pairs("probability"),
     }
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic.corpus.growing import write_array
 from tagtopic.engines.blocks import Block
 from tagtopic.inference.accumulate import ColumnIndex, index_columns
 from tagtopic.inference.arrays import Documents, Int32s, State, read_only
@@ -225,7 +226,7 @@ def _write_folder(folder: Path, arrays: Arrays) -> None:
     partial = _temporary(folder)
     partial.mkdir(parents=True)
     for name, array in arrays.items():
-        np.save(partial / f"{name}.npy", array, allow_pickle=False)
+        write_array(partial / f"{name}.npy", array)
     try:
         partial.rename(folder)
     except OSError:  # another task has just put the same block there

@@ -8,6 +8,7 @@ Python as Arrow batches, of the wanted columns of a table or of whole lines. Lin
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ FORMATS = ("parquet", *LINES)
 FOREIGN = (".zst", ".xz")
 """How files may be compressed that Spark does not read everywhere."""
 
+UNSEEN = re.compile(r"[._].*|.*:.*|.*\._COPYING_")
+"""Names of files that Spark passes over without a word, or takes for addresses."""
+
 MOST_READ_IN_ORDER = 256
 """Files that are read one after the other; of more, Spark chooses an order that evens out its partitions."""
 
@@ -48,46 +52,71 @@ class Source:
 def open_source(session: SparkSession, source: Any, wanted: Wanted, given: str | None = None) -> Source:
     """A source of a DataFrame, or of the files that a path, glob, folder, address or list of them means."""
     if hasattr(source, "mapInArrow"):
-        return _of_frame(source, wanted)
-    paths = paths_of(source)
+        return Source(_packed_columns(source, wanted, "the frame"), TABLE)
+    _check(source)
+    paths = paths_of(source, given)
     kind = format_of(paths, given)
     if kind not in FORMATS:
         raise ValueError(
             f"a cluster reads {', '.join(FORMATS)} files and Spark DataFrames, not {kind}: read {paths[0]} with "
             "Spark, as in session.read.csv, and give the DataFrame"
         )
-    frame = _read(session, paths, kind)
-    return Source(_packed(frame), kind) if kind in LINES else _of_frame(frame, wanted)
+    return _of_lines(session, paths, kind) if kind in LINES else _of_tables(session, paths, wanted)
+
+
+def _check(source: Any) -> None:
+    """Raise unless these are paths."""
+    if isinstance(source, list | tuple) and not source:
+        raise ValueError("the list of files is empty: there is nothing to read")
+    paths = source if isinstance(source, list | tuple) else [source]
+    if not all(isinstance(path, str | PathLike) for path in paths):
+        raise TypeError(
+            f"executors cannot read a {type(source).__name__} of this machine: expected a path, glob, folder, address, "
+            "a list of them, or a Spark DataFrame (session.createDataFrame makes one); or read it here with "
+            "Corpus.read, and fit the corpus with engine="
+        )
 
 
 def is_readable(source: Any, given: str | None = None) -> bool:
-    """Whether these are files that a cluster can read by itself."""
+    """Whether these are files that a cluster reads by itself: addresses always, for nobody else could."""
     paths = [source] if isinstance(source, str | PathLike) else list(source)
+    if any(_is_address(path) for path in paths):
+        return True
     if "-" in paths or any((Path(path) / storage.MARKER).exists() for path in paths):
         return False
     try:
-        return format_of(paths_of(source), given) in FORMATS
+        return format_of(paths_of(source, given), given) in FORMATS
     except (ValueError, OSError):
         return False
 
 
-def _of_frame(frame: DataFrame, wanted: Wanted) -> Source:
-    columns = Rowing(wanted, Complaints(skip=False)).expect(list(frame.columns), "the frame")
-    return Source(_packed(frame.select(*(f"`{column}`" for column in columns))), TABLE)
-
-
-def paths_of(source: Any) -> list[str]:
+def paths_of(source: Any, given: str | None = None) -> list[str]:
     """Addresses as they are, and the files of this machine's paths, which executors must see under the same names."""
     if not isinstance(source, str | PathLike):
-        return [path for part in source for path in paths_of(part)]
-    if "://" in str(source):
+        return [path for part in source for path in paths_of(part, given)]
+    if _is_address(source):
         return [str(source)]
-    return [f"file://{file.resolve()}" for file in sources.files_of(source)]
+    return [_address_of(file) for file in sources.files_of(source, given)]
+
+
+def _is_address(path: str | PathLike[str]) -> bool:
+    return "://" in str(path)
+
+
+def _address_of(file: Path) -> str:
+    """The address that means this file and no other: Spark would take some characters for patterns."""
+    real = file.resolve()
+    if UNSEEN.fullmatch(real.name):
+        raise ValueError(
+            f"Spark does not read {real}: a name must not begin with _ or . nor have a colon; rename it, or read it on "
+            "one machine, with Corpus.read"
+        )
+    return "file://" + re.sub(r"[][{}*?\\]", r"\\\g<0>", str(real))
 
 
 def format_of(paths: list[str], given: str | None) -> str:
     """The one format that all files have."""
-    kinds = {sources.format_of(Path(path), given) for path in paths}
+    kinds = {sources.format_of(Path(Path(path).name), given) for path in paths}
     if len(kinds) > 1:
         raise ValueError(f"the files are of several formats ({', '.join(sorted(kinds))}): read them one by one")
     packed = next((path for path in paths if path.endswith(FOREIGN)), None)
@@ -96,16 +125,33 @@ def format_of(paths: list[str], given: str | None) -> str:
     return kinds.pop()
 
 
-def _read(session: SparkSession, paths: list[str], kind: str) -> DataFrame:
+def _of_lines(session: SparkSession, paths: list[str], kind: str) -> Source:
     def read(*some: str) -> DataFrame:
-        if kind == "parquet":
-            return session.read.parquet(*some)
         # bytes, so that a line in another encoding is a complaint and not a question mark
         return session.read.option("lineSep", "\n").text(list(some)).selectExpr("cast(value as binary) as line")
 
     if len(paths) > MOST_READ_IN_ORDER:
-        return read(*paths)
-    return reduce(lambda one, other: one.union(other), (read(path) for path in paths))
+        return Source(_packed(read(*paths)), kind)
+    return Source(_packed(reduce(lambda one, other: one.union(other), map(read, paths))), kind)
+
+
+def _of_tables(session: SparkSession, paths: list[str], wanted: Wanted) -> Source:
+    """Each file's columns are found by their names, in whatever order it has them, and whatever others it has."""
+    if len(paths) > MOST_READ_IN_ORDER:
+        return Source(_packed_columns(merged_tables(session, paths), wanted, "the source"), TABLE)
+    parts = [_packed_columns(session.read.parquet(path), wanted, path) for path in paths]
+    return Source(session.sparkContext.union(parts) if len(parts) > 1 else parts[0], TABLE)
+
+
+def merged_tables(session: SparkSession, paths: list[str]) -> DataFrame:
+    """Many Parquet files at once, with all columns that any of them has."""
+    return session.read.option("mergeSchema", "true").parquet(*paths)
+
+
+def _packed_columns(frame: DataFrame, wanted: Wanted, name: str) -> RDD[bytes]:
+    """The wanted columns, which must be there; ``name`` is for complaints."""
+    columns = Rowing(wanted, Complaints(skip=False)).expect(list(frame.columns), name)
+    return _packed(frame.select(*(f"`{column}`" for column in columns)))
 
 
 def _packed(frame: DataFrame) -> RDD[bytes]:
@@ -118,10 +164,15 @@ def _packed(frame: DataFrame) -> RDD[bytes]:
 def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Each batch as bytes in one cell."""
     for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch)
-        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["batch"])
+        yield pa.RecordBatch.from_arrays([pa.array([as_bytes(batch)], pa.binary())], ["batch"])
+
+
+def as_bytes(batch: pa.RecordBatch) -> bytes:
+    """A batch in Arrow's stream format."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def bytes_of(row: Any) -> bytes:

@@ -87,7 +87,9 @@ class SolveInPartition:
     whose: Whose
 
     def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[Int32s, Float64s, Float64s]]:
-        """Solve."""
+        """Solve; a partition without documents has nothing to say, and does not count."""
+        if not slot.numbers:
+            return
         scratch.require(slot.numbers, self.whose.step)
         found = merged([self.whose.of_block(number, scratch) for number in slot.numbers])
         yield found.names, self.problem.value.solve(found), found.evidence.documents

@@ -1,0 +1,101 @@
+"""What is told before a cluster is asked, and what is made of what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Command
+
+from tagtopic.cli import main
+from tagtopic.cli.on_spark import Destination, sentence_of
+
+SPARK = ["--engine", "spark", "--master", "local[1]"]
+ON_AN_EXECUTOR = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "read.py", line 1, in read
+    found = read(table)
+^^^^^^^^^^^
+tagtopic.corpus.reading.errors.ReadError: row 1: column 'author' holds an object; leave such rows out
+"""
+IN_A_JOB = f"""An error occurred while calling z:PythonRDD.collectAndServe.
+: org.apache.spark.SparkException: Job aborted due to stage failure: PythonException: {ON_AN_EXECUTOR}
+\tat org.apache.spark.api.python.BasePythonRunner.compute(PythonRunner.scala:1)
+\t... 1 more
+"""
+IN_JAVA = (
+    "An error occurred while calling o38.parquet.\n: ClassNotFoundException: S3AFileSystem\n\tat java.lang.Thread\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        (ON_AN_EXECUTOR, "row 1: column 'author' holds an object; leave such rows out"),
+        (IN_A_JOB, "row 1: column 'author' holds an object; leave such rows out"),
+        (IN_JAVA, "ClassNotFoundException: S3AFileSystem"),
+        ("[PATH_NOT_FOUND] there is no file:/x\n\nJVM stacktrace:\nat x", "[PATH_NOT_FOUND] there is no file:/x"),
+        ("", "RuntimeError"),
+    ],
+)
+def test_what_spark_says_is_one_sentence(said: str, sentence: str) -> None:
+    assert sentence_of(RuntimeError(said)) == sentence
+
+
+def test_an_error_of_spark_is_a_line(tagtopic: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    errors: Any = pytest.importorskip("pyspark.errors")
+
+    def fail(*_: object) -> None:
+        raise errors.PySparkException("[NO] first\nsecond")
+
+    monkeypatch.setattr(main, "app", fail)
+    outcome = tagtopic("fit")
+    assert (outcome.code, outcome.err) == (1, "error: [NO] first\n")
+
+
+def test_of_a_failure_no_folder_is_left(tmp_path: Path) -> None:
+    target = tmp_path / "answers.parquet"
+
+    def fail() -> None:
+        with Destination("local[1]", str(target), as_json=False, quiet=True).whole_or_gone() as address:
+            assert address == f"file://{target}"
+            target.mkdir()
+            raise RuntimeError
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            fail()
+    target.mkdir()
+    with pytest.raises(FileExistsError, match="is there already"):
+        fail()
+    assert target.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--encoding", "latin-1"], "--encoding latin-1 is for files that this machine reads"),
+        (["--delimiter", ";"], "--delimiter ; is for CSV"),
+        (["--master", "nonsense"], "master='nonsense': expected spark://host:7077"),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_refused(
+    tagtopic: Command, model: Path, documents: Path, tmp_path: Path, options: list[str], message: str
+) -> None:
+    pytest.importorskip("pyspark")
+    outcome = tagtopic("rank", model, documents, "--text", "body", "-o", tmp_path / "a.parquet", *SPARK, *options)
+    assert outcome.code == 1
+    assert outcome.err.startswith(f"error: {message}")
+
+
+def test_a_model_without_tags_ranks_none_on_a_cluster_either(
+    tagtopic: Command, documents: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("pyspark")
+    lda = tmp_path / "lda.tagtopic"
+    assert (
+        tagtopic("fit", documents, "--text", "body", "-m", "lda", "-k", 2, "--max-iter", 1, "-q", "-o", lda).code == 0
+    )
+    outcome = tagtopic("rank", lda, documents, "--text", "body", "-o", tmp_path / "a.parquet", *SPARK)
+    assert outcome.err == "error: the model has learnt no tags, so it cannot rank any\n"
