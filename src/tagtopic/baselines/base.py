@@ -64,10 +64,10 @@ class Baseline(BaseEstimator, ABC):
     def aligned(self, X: Corpus, tags: Any = None) -> Corpus:
         """X in this model's words and tags; words and tags that did not occur in training are left out."""
         check_is_fitted(self)
-        corpus = _checked(X)
+        corpus = checked_corpus(X)
         corpus = inputs.with_tags(corpus, tags, self.tag_names_) if self._uses_tags else inputs.without_tags(corpus)
         known = inputs.aligned(corpus, self.words_, self.tag_names_, "ignore")
-        return _without_unseen_tags(inputs.without_unseen_words(known, self.word_counts_), self.tag_counts_)
+        return without_unseen_tags(inputs.without_unseen_words(known, self.word_counts_), self.tag_counts_)
 
     def tag_scores(self, X: Corpus) -> Float64s:
         """How much each tag suits each document's words: (documents, tags), to be compared within a document.
@@ -78,7 +78,7 @@ class Baseline(BaseEstimator, ABC):
 
     def tag_score_batches(self, X: Corpus, size: int = DOCUMENTS_AT_ONCE) -> Iterator[tuple[slice, Float64s]]:
         """``tag_scores`` by runs of ``size`` documents: pairs of the run and its scores, for corpora with many tags."""
-        corpus = self.aligned(inputs.without_tags(_checked(X)))
+        corpus = self.aligned(inputs.without_tags(checked_corpus(X)))
         for first in range(0, max(len(corpus), 1), size):
             run = slice(first, min(first + size, len(corpus)))
             scores = self._score_tags(corpus[run])
@@ -99,7 +99,7 @@ class Baseline(BaseEstimator, ABC):
         """(documents, tags) for an aligned corpus; a new array."""
 
     def _training_corpus(self, X: Corpus, tags: Any) -> Corpus:
-        corpus = inputs.with_tags(_checked(X), tags)
+        corpus = inputs.with_tags(checked_corpus(X), tags)
         if not corpus.n_tokens:
             raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names
@@ -205,13 +205,15 @@ def normalised_rows(matrix: Floats) -> Floats:
     return np.asarray(matrix / np.where(totals > 0, totals, 1.0))
 
 
-def _checked(X: Any) -> Corpus:
+def checked_corpus(X: Any) -> Corpus:
+    """X, or an error if it is no Corpus."""
     if not isinstance(X, Corpus):
         raise TypeError(f"a baseline takes a tagtopic.Corpus, not {type(X).__name__}: Corpus.from_counts makes one")
     return X
 
 
-def _without_unseen_tags(corpus: Corpus, tag_counts: Float64s) -> Corpus:
+def without_unseen_tags(corpus: Corpus, tag_counts: Float64s) -> Corpus:
+    """The corpus without the tags that no document had in training."""
     seen = tag_counts > 0
     if seen.all():
         return corpus
