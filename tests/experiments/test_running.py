@@ -8,6 +8,7 @@ import pytest
 
 from tagtopic.experiments import NAMES, Outcome, Plan, Subject, planted, run
 from tagtopic.experiments.tables import where
+from tagtopic.models.em import ExpectationMaximisation
 
 FEW = {
     "perplexity": ("TWTM", "TWDA", "LDA", "CTM", "DMR", "ATM", "CorrLDA", "CTM with tags", "PLDA", "Labeled LDA"),
@@ -105,6 +106,34 @@ def test_a_run_goes_on_with_what_is_there(outcomes: dict[str, Outcome], subject:
     assert told == ["tags: 1 cells are measured again"]
     assert again.rows == outcome.rows
     assert again.files[1].read_text() == before
+
+
+@pytest.mark.filterwarnings("ignore:interrupted")
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("perplexity", "TWTM"),
+        ("tags", "TWDA"),
+        ("classify", "TWDA + tf-idf"),
+        ("noise", "TWDA"),
+        ("noise", "TWDA (prior learnt)"),
+        ("scale", "standard"),
+    ],
+)
+def test_ctrl_c_in_a_fit_ends_the_run_and_keeps_no_cell(
+    name: str, model: str, subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    iterate = ExpectationMaximisation.iterate
+
+    def interrupted(em: ExpectationMaximisation) -> None:
+        if len(em.history.bound) == 2:
+            raise KeyboardInterrupt
+        iterate(em)
+
+    monkeypatch.setattr(ExpectationMaximisation, "iterate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(name, subject, tmp_path, Plan(quick=True, topics=(3,), models=(model,), workers=(), jobs=1))
+    assert not (tmp_path / "cells").exists()
 
 
 def test_an_error_is_a_row_and_stands_on_the_page(

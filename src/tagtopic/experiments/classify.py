@@ -10,7 +10,7 @@ import numpy as np
 
 from tagtopic.baselines.svm import TfidfSVM
 from tagtopic.evaluation.ranking import rank_scores
-from tagtopic.experiments.contestants import arguments_of, make
+from tagtopic.experiments.contestants import arguments_of, fitted, make
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
 from tagtopic.experiments.plots import legend_below, panels
@@ -68,7 +68,7 @@ def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]
         raise ValueError("there are no labels to tell")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # tags that are in the test part only
-        topics = make(own.topics, settings["arguments"], jobs).fit(train.corpus) if own.topics else None
+        topics = fitted(make(own.topics, settings["arguments"], jobs), train.corpus) if own.topics else None
         machine = TfidfSVM(settings["kernel"], topics=topics, tfidf=own.tfidf, tags_as_words=own.tags, n_jobs=jobs)
         machine.fit(train.corpus, labels=train.labels)
         found = rank_scores(machine.tag_score_batches(test.corpus), test.labels.tags)

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from tagtopic.evaluation.perplexity import perplexity
+from tagtopic.experiments.contestants import fitted
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
 from tagtopic.experiments.plots import legend_below, panels
@@ -103,7 +104,7 @@ def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]
     )  # fmt: skip
     with _engine(settings) as engine, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model.fit(train.corpus, engine=engine)
+        fitted(model, train.corpus, engine=engine)
         value = perplexity(model, test.corpus).value
     return [{"seconds": (times[-1] - times[0]) / (len(times) - 1), "perplexity": value}]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tagtopic.evaluation.ranking import TagRanks, rank_lists, rank_scores
-from tagtopic.experiments.contestants import arguments_of, make, topic_scores
+from tagtopic.experiments.contestants import arguments_of, fitted, make, topic_scores
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
 from tagtopic.experiments.plots import legend_below, panels, style
@@ -58,7 +58,7 @@ def _ranks(train: Subject, test: Subject, settings: Settings, jobs: int | None) 
         from tagtopic.baselines import TfidfCentroid
 
         return rank_scores(TfidfCentroid().fit(train.corpus).tag_score_batches(test.corpus), test.corpus.tags)
-    model = make(settings["model"], settings["arguments"], jobs).fit(train.corpus)
+    model = fitted(make(settings["model"], settings["arguments"], jobs), train.corpus)
     return rank_scores(topic_scores(model, test.corpus), test.corpus.tags)
 
 
