@@ -80,6 +80,19 @@ def test_labels_are_told_better_than_by_chance(outcomes: dict[str, Outcome], sub
         assert row["precision"] > commonest
 
 
+def test_labels_are_told_by_each_number_of_topics(subject: Subject, tmp_path: Path) -> None:
+    outcome = run("classify", subject, tmp_path, Plan(quick=True, topics=(2, 8), models=FEW["classify"], jobs=1))
+    assert outcome.missing == 0
+    assert {(row["model"], row["topics"]) for row in outcome.rows} == {
+        ("tf-idf", None), ("TWDA + tf-idf", 2), ("TWDA + tf-idf", 8), ("tf-idf with tags", None)
+    }  # fmt: skip
+    titles = [f"SVM (linear), K = {k}: share of right labels among the first n" for k in (2, 8)]
+    for title in titles:
+        (table,) = (table for table in outcome.tables if table.title == title)
+        assert [line[0] for line in table.lines] == ["tf-idf", "TWDA + tf-idf", "tf-idf with tags"]
+        assert all("±" not in value for line in table.lines for value in line)
+
+
 def test_noise_hurts_dmr_more_than_twda_and_weighs_less_than_own_tags(outcomes: dict[str, Outcome]) -> None:
     rows = where(outcomes["noise"].rows, noise=1.0)
     rise = {row["model"]: row["rise"] for row in rows}
