@@ -43,6 +43,26 @@ def test_one_word_folds_in_exactly() -> None:
     np.testing.assert_allclose(fold_in(counts, topic_words, prior)[0], (share + prior) / (1 + prior.sum()), rtol=1e-9)
 
 
+def test_part_of_a_word_folds_in_exactly() -> None:
+    """Alone in its document it takes itself away whole, so its topic is drawn from prior times psi."""
+    _, topic_words, _ = drawn(0)
+    counts = sp.csr_array(([0.25], ([0], [4])), shape=(1, 30))
+    prior = np.array([0.5, 0.1, 0.2, 0.05, 1.0, 0.3])
+    share = prior * topic_words[4] / (prior @ topic_words[4])
+    expected = (0.25 * share + prior) / (0.25 + prior.sum())
+    np.testing.assert_allclose(fold_in(counts, topic_words, prior)[0], expected, rtol=1e-9)
+
+
+def test_fold_in_of_parts_of_words_agrees_with_its_twin() -> None:
+    rng, topic_words, counts = drawn(3)
+    parts, prior = counts * 0.3, rng.gamma(1.0, 0.3, 6)
+    mixes = np.zeros((12, 6))
+    fold_in_documents(words_of(parts), priors_of(prior, 12, 6), topic_words, 0, 12, mixes, 7, 0.0)
+    for d, mix in enumerate(mixes):
+        rows = topic_words[parts[[d]].indices]
+        np.testing.assert_allclose(mix, reference.fold_in_document(rows, parts[[d]].data, prior, 7), rtol=1e-9)
+
+
 def test_a_document_without_words_has_its_prior() -> None:
     _, topic_words, _ = drawn(0)
     prior = np.arange(1.0, 7.0)

@@ -7,10 +7,12 @@ baselines and our own models are measured by the same lines of code.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -33,6 +35,8 @@ WHOLE_NUMBERS = {
     "n_topics", "sweeps", "passes", "iterations", "starts", "optimise_every", "burn_in",
     "topics_per_tag", "latent_topics", "max_iter",
 }  # fmt: skip
+POSITIVE_NUMBERS = {"document_topic_prior", "topic_word_prior", "topic_tag_prior", "tag_topic_prior", "sigma"}
+DTYPES = ("float32", "float64")
 
 
 class Baseline(BaseEstimator, ABC):
@@ -151,6 +155,7 @@ class ForeignBaseline(TopicBaseline):
 
     _library: ClassVar[str]
     _task: ClassVar[str]
+    _for_priors: ClassVar[tuple[str | None, ...]] = ()
 
     random_state: Any
     timeout: float | None
@@ -176,27 +181,45 @@ class ForeignBaseline(TopicBaseline):
 
     def _checked_settings(self) -> dict[str, Any]:
         """The parameters as JSON takes them, or an error for one that cannot be."""
-        check_whole_numbers(self)
+        check_settings(self, for_priors=self._for_priors)
         settings = self.get_params(deep=False)
         del settings["random_state"], settings["timeout"]
         settings |= {name: int(value) for name, value in settings.items() if name in WHOLE_NUMBERS}
         return {**settings, "n_jobs": count_of_threads(self.n_jobs)}
 
 
-def check_whole_numbers(model: BaseEstimator) -> None:
-    """Raise for a setting that should be a whole number and is not."""
+def check_settings(model: BaseEstimator, *, for_priors: Collection[str | None] = ()) -> None:
+    """Raise for a setting that cannot be; ``for_priors`` may stand where a prior's number is expected."""
     for name, value in model.get_params(deep=False).items():
-        least = 0 if name == "burn_in" else 1
-        if name in WHOLE_NUMBERS and (
-            isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least
-        ):
-            raise ValueError(f"{name}={value!r}: expected a whole number from {least}")
+        if name in WHOLE_NUMBERS:
+            _check_whole(name, value, least=0 if name == "burn_in" else 1)
+        elif name in POSITIVE_NUMBERS and value not in for_priors:
+            check_positive(name, value)
+        elif name == "dtype" and value not in DTYPES:
+            raise ValueError(f"dtype={value!r}: expected {' or '.join(map(repr, DTYPES))}")
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name}={value!r}: expected a whole number from {least}")
+
+
+def check_positive(name: str, value: Any, hint: str = "") -> None:
+    """Raise unless the value is a number above 0, and finite."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
+        raise ValueError(f"{name}={value!r}: expected a number above 0{hint}")
 
 
 def require_whole_counts(counts: Any, name: str) -> None:
     """Raise if words are counted in fractions."""
     if counts.data.dtype.kind == "f":
         raise ValueError(f"{name} counts whole words, and the counts of this corpus are fractions")
+
+
+def of_seen_words(topic_words: Floats, occurs: NDArray[np.bool_]) -> Floats:
+    """Topics (words, topics) that sum to 1 over the words that occurred in training, and give the others nothing."""
+    seen = topic_words * occurs[:, None]
+    return np.asarray(seen / seen.sum(axis=0, dtype=np.float64))
 
 
 def normalised_rows(matrix: Floats) -> Floats:
