@@ -11,6 +11,7 @@ from tagtopic.baselines.fold_in import _priors_of as priors_of
 from tagtopic.baselines.fold_in import fold_in, fold_in_documents, words_of
 from tagtopic.baselines.logistic_normal import logistic_normal_fold_in
 from tagtopic.baselines.tag_likelihood import log_likelihood_of_tags
+from tagtopic.inference.tag_likelihood import tag_log_likelihoods
 
 
 def drawn(seed: int, n_words: int = 30, n_topics: int = 6) -> tuple[np.random.Generator, np.ndarray, sp.csr_array]:
@@ -98,6 +99,14 @@ def test_log_likelihood_of_tags_is_the_papers() -> None:
     tag_topics = rng.dirichlet(np.ones(6), 300)
     expected = counts @ np.log(topic_words @ tag_topics.T)
     np.testing.assert_allclose(log_likelihood_of_tags(counts, tag_topics, topic_words), expected)
+
+
+def test_both_likelihoods_of_tags_agree_where_a_tag_rules_words_out() -> None:
+    _, topic_words, counts = drawn(6)
+    topic_words[:10, 0] = 0
+    words, scores = words_of(counts), np.empty((12, 6))
+    tag_log_likelihoods(words.starts, words.words, words.counts, topic_words, np.eye(6), 0, 12, scores)
+    np.testing.assert_allclose(log_likelihood_of_tags(counts, np.eye(6), topic_words), scores)
 
 
 def corr_problem(seed: int) -> tuple[np.ndarray, ...]:
