@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
+from sklearn.exceptions import NotFittedError
 
 from tagtopic.baselines import CTM, DMR, LDA, PLDA, AuthorTopic, CorrLDA, LabeledLDA, TopicBaseline
 from tagtopic.corpus import Corpus
@@ -177,6 +178,8 @@ def test_the_seed_decides_and_what_training_did_not_have_is_left_out(name: str, 
     train, new = halves
     model, again = fit_briefly(name, train), fit_briefly(name, train)
     np.testing.assert_array_equal(model.components_, again.components_)
+    assert not model.components_[:, model.word_counts_ == 0].any()
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-4)
     counts = np.hstack([new.counts.toarray(), np.ones((len(new), 1), np.int64)])
     marked = [[*new[i].tags, "nobody", "stranger"] for i in range(len(new))]
     strange = Corpus.from_counts(counts, marked, words=(*new.words, "never"))
@@ -257,6 +260,45 @@ def test_plda_has_topics_for_each_tag_and_for_everybody(halves: Halves) -> None:
 def test_impossible_settings_are_refused(setting: dict[str, Any], halves: Halves) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(setting))}="):
         LDA(**setting).fit(halves[0])
+
+
+@pytest.mark.parametrize(
+    ("maker", "setting"),
+    [
+        (DMR, {"sigma": 0.0}),
+        (DMR, {"document_topic_prior": -1.0}),
+        (DMR, {"topic_word_prior": float("nan")}),
+        (LDA, {"document_topic_prior": 0.0}),
+        (LDA, {"topic_word_prior": "auto"}),
+        (PLDA, {"topic_word_prior": -1.0}),
+        (CTM, {"dtype": "int32"}),
+        (CTM, {"topic_word_prior": float("inf")}),
+        (CorrLDA, {"topic_tag_prior": float("inf")}),
+        (AuthorTopic, {"tag_topic_prior": float("inf")}),
+        (AuthorTopic, {"tag_topic_prior": "auto"}),
+        (AuthorTopic, {"method": "gensim", "topic_word_prior": "large"}),
+    ],
+)
+def test_impossible_numbers_are_refused(maker: Any, setting: dict[str, Any], halves: Halves) -> None:
+    with pytest.raises(ValueError, match=f"{list(setting)[-1]}="):
+        maker(**setting).fit(halves[0])
+
+
+@each
+def test_only_a_fitted_model_has_a_perplexity(name: str, halves: Halves) -> None:
+    with pytest.raises(NotFittedError):
+        perplexity(MAKERS[name](), halves[1])
+
+
+@pytest.mark.parametrize("maker", [LabeledLDA, PLDA])
+def test_a_tag_of_wordless_training_documents_is_as_none(maker: Any, halves: Halves) -> None:
+    """It occurred, but has no topics: they are made from words."""
+    train = Corpus.from_counts([[2, 1, 0], [1, 0, 3], [0, 0, 0]], [["a"], ["b"], ["wordless"]])
+    new = Corpus.from_counts([[1, 1, 1]], [["wordless"]], words=train.words)
+    bare = Corpus.from_counts([[1, 1, 1]], words=train.words)
+    model = maker(sweeps=5, random_state=0).fit(train)
+    np.testing.assert_allclose(model.transform(new).sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.transform(new), model.transform(bare))
 
 
 def test_only_a_corpus_with_words_is_taken(halves: Halves) -> None:

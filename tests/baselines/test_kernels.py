@@ -11,6 +11,7 @@ from tagtopic.baselines.fold_in import _priors_of as priors_of
 from tagtopic.baselines.fold_in import fold_in, fold_in_documents, words_of
 from tagtopic.baselines.logistic_normal import logistic_normal_fold_in
 from tagtopic.baselines.tag_likelihood import log_likelihood_of_tags
+from tagtopic.inference.tag_likelihood import tag_log_likelihoods
 
 
 def drawn(seed: int, n_words: int = 30, n_topics: int = 6) -> tuple[np.random.Generator, np.ndarray, sp.csr_array]:
@@ -41,6 +42,26 @@ def test_one_word_folds_in_exactly() -> None:
     prior = np.array([0.5, 0.1, 0.2, 0.05, 1.0, 0.3])
     share = prior * topic_words[4] / (prior @ topic_words[4])
     np.testing.assert_allclose(fold_in(counts, topic_words, prior)[0], (share + prior) / (1 + prior.sum()), rtol=1e-9)
+
+
+def test_part_of_a_word_folds_in_exactly() -> None:
+    """Alone in its document it takes itself away whole, so its topic is drawn from prior times psi."""
+    _, topic_words, _ = drawn(0)
+    counts = sp.csr_array(([0.25], ([0], [4])), shape=(1, 30))
+    prior = np.array([0.5, 0.1, 0.2, 0.05, 1.0, 0.3])
+    share = prior * topic_words[4] / (prior @ topic_words[4])
+    expected = (0.25 * share + prior) / (0.25 + prior.sum())
+    np.testing.assert_allclose(fold_in(counts, topic_words, prior)[0], expected, rtol=1e-9)
+
+
+def test_fold_in_of_parts_of_words_agrees_with_its_twin() -> None:
+    rng, topic_words, counts = drawn(3)
+    parts, prior = counts * 0.3, rng.gamma(1.0, 0.3, 6)
+    mixes = np.zeros((12, 6))
+    fold_in_documents(words_of(parts), priors_of(prior, 12, 6), topic_words, 0, 12, mixes, 7, 0.0)
+    for d, mix in enumerate(mixes):
+        rows = topic_words[parts[[d]].indices]
+        np.testing.assert_allclose(mix, reference.fold_in_document(rows, parts[[d]].data, prior, 7), rtol=1e-9)
 
 
 def test_a_document_without_words_has_its_prior() -> None:
@@ -78,6 +99,14 @@ def test_log_likelihood_of_tags_is_the_papers() -> None:
     tag_topics = rng.dirichlet(np.ones(6), 300)
     expected = counts @ np.log(topic_words @ tag_topics.T)
     np.testing.assert_allclose(log_likelihood_of_tags(counts, tag_topics, topic_words), expected)
+
+
+def test_both_likelihoods_of_tags_agree_where_a_tag_rules_words_out() -> None:
+    _, topic_words, counts = drawn(6)
+    topic_words[:10, 0] = 0
+    words, scores = words_of(counts), np.empty((12, 6))
+    tag_log_likelihoods(words.starts, words.words, words.counts, topic_words, np.eye(6), 0, 12, scores)
+    np.testing.assert_allclose(log_likelihood_of_tags(counts, np.eye(6), topic_words), scores)
 
 
 def corr_problem(seed: int) -> tuple[np.ndarray, ...]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from tagtopic.baselines import CorrLDA, TfidfSVM
 from tagtopic.corpus import Corpus
@@ -66,6 +67,28 @@ def test_labels_of_all_documents_or_none_are_not_learnt(one_tag_each: Halves) ->
     assert (scores[:, 0] == np.inf).all()
     assert (scores[:, 1] == -np.inf).all()
     assert np.isfinite(scores[:, 2:]).all()
+
+
+@pytest.mark.parametrize("with_tags", [False, True])
+def test_what_no_training_document_has_changes_no_feature(with_tags: bool) -> None:
+    """The last word and the last tag stand in the vocabulary, as those of a test fold do, and were never learnt."""
+    words, tags = ["red", "blue", "unseen"], ["a", "b", "new"]
+    train = Corpus.from_counts([[2, 1, 0], [1, 3, 0]] * 5, [["a"], ["b"]] * 5, words=words, tag_names=tags)
+    known = Corpus.from_counts([[2, 1, 0]], [["a"]], words=words, tag_names=tags)
+    more = Corpus.from_counts([[2, 1, 4]], [["a", "new"]], words=words, tag_names=tags)
+    model = TfidfSVM("linear", tags_as_words=with_tags).fit(train, labels=[["x"], ["y"]] * 5)
+    np.testing.assert_array_equal(model.transform(more).toarray(), model.transform(known).toarray())
+
+
+def test_only_a_fitted_machine_answers_and_only_about_a_corpus(one_tag_each: Halves) -> None:
+    with pytest.raises(NotFittedError):
+        TfidfSVM().tag_scores(one_tag_each[1])
+    with pytest.raises(NotFittedError):
+        TfidfSVM().transform(one_tag_each[1])
+    model = TfidfSVM("linear").fit(one_tag_each[0])
+    for ask in (model.tag_scores, model.transform):
+        with pytest.raises(TypeError, match=r"a baseline takes a tagtopic\.Corpus, not list"):
+            ask(["a text"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import Command
 
@@ -29,9 +30,12 @@ def test_labels_are_a_column(tagtopic: Command, tmp_path: Path, documents: Path)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("classify",), "needs documents with labels"),
-        (("noise", "-k", "few"), "expected whole numbers"),
-        (("noise", "--kinds", "colour"), "nothing to experiment on"),
+        (("classify",), "needs documents with labels: say which kind of tag they are (--labels KIND)"),
+        (("noise", "-k", "few"), "-k few: expected whole numbers from 1"),
+        (("noise", "-k", "²"), "-k ²: expected whole numbers from 1"),
+        (("noise", "-k", "5,0"), "-k 5,0: expected whole numbers from 1"),
+        (("scale", "--workers", "-1"), "--workers -1: expected whole numbers from 0"),
+        (("noise", "--kinds", "colour"), "no document has a tag of the kind 'colour' to keep; kinds are: author"),
         (("noise", "--model", "LSA"), "noise does not compare 'LSA'"),
         (("all", "--model", "TWDA"), "--model is for one experiment"),
     ],
@@ -44,6 +48,47 @@ def test_mistakes_are_one_line(
     assert outcome.code == 1
     assert said in outcome.err
     assert len(outcome.err.strip().splitlines()) <= 3
+
+
+@pytest.mark.parametrize("corpus", ["planted", "embedded"])
+@pytest.mark.parametrize(
+    "options",
+    [("--kinds", "author"), ("--labels", "x"), ("--documents", "50"), ("--min-tag-documents", "2"), ("--text", "body")],
+)
+def test_a_corpus_of_our_own_takes_no_choice(
+    corpus: str, options: tuple[str, ...], tagtopic: Command, tmp_path: Path
+) -> None:
+    outcome = tagtopic("experiment", "noise", "--corpus", corpus, *options, "--output", tmp_path / "out")
+    assert outcome.code == 1
+    assert outcome.err.startswith(f"error: --corpus {corpus} has documents, tags and labels of its own")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_number_of_topics_given_twice_is_measured_once(tagtopic: Command, tmp_path: Path) -> None:
+    asked = ("-k", "3,3", "-m", "TWDA", "--quick", "-j", "1", "--output", tmp_path)
+    assert tagtopic("experiment", "tags", "--corpus", "planted", *asked).code == 0
+    assert len(pq.read_table(tmp_path / "tags.parquet")) == 7
+
+
+def test_what_failed_is_told_in_every_run_and_is_an_error(
+    tagtopic: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tagtopic.baselines import TfidfCentroid
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("out of luck")
+
+    asked = ("experiment", "tags", "--corpus", "planted", "--quick", "-m", "tf-idf centroid", "-j", "1", "-q")
+    with monkeypatch.context() as patch:
+        patch.setattr(TfidfCentroid, "_learn", broken)
+        first = tagtopic(*asked, "--folds", "2", "--output", tmp_path)
+    again = tagtopic(*asked, "--folds", "2", "--output", tmp_path)
+    for outcome in (first, again):
+        assert outcome.code == 1
+        assert outcome.err.endswith(
+            "tags: 2 cells failed: --redo failed measures them again\n  2 × RuntimeError: out of luck\n"
+        )
+    assert tagtopic(*asked, "--folds", "2", "--output", tmp_path, "--redo", "failed").code == 0
 
 
 def test_authors_format_is_taken_as_it_is(tagtopic: Command, tmp_path: Path) -> None:

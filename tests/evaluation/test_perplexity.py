@@ -70,6 +70,24 @@ def test_the_bound_is_above_the_fitted_perplexity(way: str) -> None:
     assert model.perplexity(TEST, method="bound") > model.perplexity(TEST, method="fitted")
 
 
+def test_the_bound_of_parts_of_words_is_over_all_their_parts() -> None:
+    counts = TEST.counts * 0.01
+    parts = Corpus.from_counts(counts, TEST.tags, words=TEST.words, tag_names=TEST.tag_names, fractional=True)
+    model = TWTM(4, inference="mixture", random_state=0, max_iter=5).fit(TRAIN)
+    bound = model._posteriors(model.aligned(parts), None).objective
+    total = model.aligned(parts).counts.sum()
+    assert model.perplexity(parts, method="bound") == pytest.approx(np.exp(-bound / total), rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:none of the words was seen")
+@pytest.mark.parametrize("method", ["completion", "fitted", "bound"])
+def test_no_known_word_is_told(method: str) -> None:
+    model = TWTM(4, inference="mixture", random_state=0, max_iter=2).fit(TRAIN)
+    strange = Corpus.from_counts([[3]], [["tag_1"]], words=["strange"])
+    with pytest.raises(ValueError, match="no document has words left to score"):
+        model.perplexity(strange, method=method)
+
+
 def test_map_has_no_bound_and_unknown_methods_are_named() -> None:
     with pytest.raises(ValueError, match="does not bound"):
         MODEL.perplexity(TEST, method="bound")

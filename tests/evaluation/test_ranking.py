@@ -1,11 +1,13 @@
 """Ranks of right tags, by hand and against scikit-learn."""
 
+from itertools import pairwise, permutations
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import label_ranking_average_precision_score
 
-from tagtopic.evaluation.ranking import rank_lists, rank_scores
+from tagtopic.evaluation.ranking import TagRanks, rank_lists, rank_scores
 
 SCORES = np.array([[0.9, 0.1, 0.5, 0.3], [0.2, 0.2, 0.2, 0.8], [1.0, 2.0, 3.0, 4.0]])
 TRUTH = sp.csr_array(np.array([[0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 0]]))
@@ -15,11 +17,35 @@ def test_ranks_are_those_counted_by_hand() -> None:
     found = rank_scores([(slice(0, 3), SCORES)], TRUTH)
     np.testing.assert_array_equal(found.documents, [0, 0, 1])
     np.testing.assert_array_equal(found.ranks, [2, 3, 3])  # three alike share ranks 2, 3 and 4
-    assert found.recall(2) == pytest.approx((0.5 + 0) / 2)
-    assert found.recall(3) == 1.0
-    assert found.precision(3) == pytest.approx((2 / 3 + 1 / 3) / 2)
-    assert found.f1(3) == pytest.approx((2 * 2 / 5 + 2 * 1 / 4) / 2)
-    assert found.reciprocal() == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert found.recall(1) == 0.0
+    assert found.recall(2) == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert found.recall(3) == pytest.approx((1 + 2 / 3) / 2)
+    assert found.precision(3) == pytest.approx((2 / 3 + 2 / 9) / 2)
+    assert found.f1(3) == pytest.approx((2 * 2 / 5 + 2 * (2 / 3) / 4) / 2)
+    assert found.reciprocal() == pytest.approx((1 / 2 + (1 / 2 + 1 / 3 + 1 / 4) / 3) / 2)
+
+
+@pytest.mark.parametrize(
+    ("scores", "right"),
+    [
+        ([1, 1, 1, 1, 1], [0, 1, 2]),
+        ([3, 2, 2, 2, 1], [1, 3]),
+        ([3, 3, 1, 1, 1], [0, 2, 3]),
+        ([5, 4, 4, 3, 3], [0, 2]),
+        ([2, 2, -np.inf, 1, 1], [2, 3, 4]),
+        ([2, 2, -np.inf, -np.inf, 1], [2, 3]),
+    ],
+)
+def test_ties_are_worth_the_mean_over_all_their_orders(scores: list[float], right: list[int]) -> None:
+    truth = sp.csr_array(np.isin(np.arange(5), right).astype(np.int8)[None])
+    found = rank_scores([(slice(0, 1), np.array([scores], np.float64))], truth)
+    ranked = [tag for tag in range(5) if np.isfinite(scores[tag])]
+    orders = [o for o in permutations(ranked) if all(scores[a] >= scores[b] for a, b in pairwise(o))]
+    by_hand = [rank_lists([order], [right]) for order in orders]
+    for measure in (TagRanks.recall, TagRanks.precision, TagRanks.f1):
+        for n in range(1, 6):
+            assert measure(found, n) == pytest.approx(np.mean([measure(one, n) for one in by_hand]))
+    assert found.reciprocal() == pytest.approx(np.mean([one.reciprocal() for one in by_hand]))
 
 
 def test_runs_do_not_matter() -> None:

@@ -1,6 +1,8 @@
 """Searching the number of topics: what is planted is recommended, and what is finished is not done again."""
 
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from tagtopic import LDA, TWDA, Corpus, search_topics
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.evaluation import search as module
+from tagtopic.evaluation.coherence import Coherence
 from tagtopic.evaluation.search_result import TopicCount, TopicSearch
 from tagtopic.models.base import TagTopicModel
 
@@ -90,6 +93,31 @@ def test_an_interrupted_fit_is_not_compared(tmp_path: Path) -> None:
         search_topics(CORPUS, [2], model=model, coherence=False, output=tmp_path / "search")
     assert (tmp_path / "search" / "topics-2.checkpoint").exists()
     assert not (tmp_path / "search" / "topics-2.json").exists()
+
+
+def test_the_seconds_are_those_of_the_whole_fit_though_it_was_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model counts its seconds on from its checkpoint; here its clock runs fast, so that they are the more."""
+    heard: list[float] = []
+    monkeypatch.setattr("tagtopic.models.em.time", SimpleNamespace(perf_counter=count(step=1000).__next__))
+    model = TWDA(max_iter=2, random_state=0, callbacks=[lambda iteration, bound, seconds: heard.append(seconds)])
+    assert search_topics(CORPUS, [2], model=model, coherence=False).cells[0].seconds == heard[-1] == 2000
+
+
+def test_a_coherence_that_is_not_finite_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gensim")
+    monkeypatch.setattr(module, "coherence", lambda model, corpus: Coherence(float("nan"), np.array([np.nan])))
+    first = search_topics(CORPUS, [2], model=QUICK, coherence=True, output=tmp_path / "search")
+    assert first.cells[0].coherence is None
+    monkeypatch.setattr(TagTopicModel, "fit", None)
+    again = search_topics(CORPUS, [2], model=QUICK, coherence=True, output=tmp_path / "search")
+    assert again.cells == first.cells
+
+
+def test_coherence_asked_for_later_is_measured(tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    search_topics(CORPUS, [2], model=QUICK, coherence=False, output=tmp_path / "search")
+    again = search_topics(CORPUS, [2], model=QUICK, coherence=True, output=tmp_path / "search")
+    assert again.cells[0].coherence is not None
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from tagtopic.experiments import Plan, planted, run
 from tagtopic.experiments.grid import Grid, Row, Settings
+from tagtopic.optional import MissingExtraError
 
 CELLS: list[Settings] = [{"experiment": "sums", "model": name, "number": n} for name in "ab" for n in range(3)]
 PLAN = Plan(quick=True, topics=(2, 3), folds=2, models=("TWTM", "TWDA"), jobs=1)
@@ -80,6 +81,19 @@ def test_a_failed_cell_is_told_written_down_and_not_fatal(tmp_path: Path) -> Non
     assert grid.forget(CELLS, ["failed"]) == 1
     grid.run(CELLS, measure)
     assert measure.asked[len(CELLS) :] == [failed[0].settings]
+
+
+def test_a_cell_that_lacks_a_package_is_measured_when_it_is_there(tmp_path: Path) -> None:
+    grid = Grid(tmp_path, "corpus")
+    told: list[str] = []
+
+    def lacks(settings: Settings) -> list[Row]:
+        raise MissingExtraError("LDA needs tomotopy")
+
+    (cell,) = grid.run(CELLS[:1], lacks, tell=told.append)
+    assert cell.error == "MissingExtraError: LDA needs tomotopy"
+    assert "LDA needs tomotopy" in told[0]
+    assert grid.run(CELLS[:1], Counted())[0].rows == [{"value": 0}]
 
 
 def test_models_can_be_measured_again(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tagtopic.experiments import NAMES, Outcome, Plan, Subject, planted, run
 from tagtopic.experiments.tables import where
+from tagtopic.models.em import ExpectationMaximisation
 
 FEW = {
     "perplexity": ("TWTM", "TWDA", "LDA", "CTM", "DMR", "ATM", "CorrLDA", "CTM with tags", "PLDA", "Labeled LDA"),
@@ -79,6 +80,19 @@ def test_labels_are_told_better_than_by_chance(outcomes: dict[str, Outcome], sub
         assert row["precision"] > commonest
 
 
+def test_labels_are_told_by_each_number_of_topics(subject: Subject, tmp_path: Path) -> None:
+    outcome = run("classify", subject, tmp_path, Plan(quick=True, topics=(2, 8), models=FEW["classify"], jobs=1))
+    assert outcome.missing == 0
+    assert {(row["model"], row["topics"]) for row in outcome.rows} == {
+        ("tf-idf", None), ("TWDA + tf-idf", 2), ("TWDA + tf-idf", 8), ("tf-idf with tags", None)
+    }  # fmt: skip
+    titles = [f"SVM (linear), K = {k}: share of right labels among the first n" for k in (2, 8)]
+    for title in titles:
+        (table,) = (table for table in outcome.tables if table.title == title)
+        assert [line[0] for line in table.lines] == ["tf-idf", "TWDA + tf-idf", "tf-idf with tags"]
+        assert all("±" not in value for line in table.lines for value in line)
+
+
 def test_noise_hurts_dmr_more_than_twda_and_weighs_less_than_own_tags(outcomes: dict[str, Outcome]) -> None:
     rows = where(outcomes["noise"].rows, noise=1.0)
     rise = {row["model"]: row["rise"] for row in rows}
@@ -105,6 +119,34 @@ def test_a_run_goes_on_with_what_is_there(outcomes: dict[str, Outcome], subject:
     assert told == ["tags: 1 cells are measured again"]
     assert again.rows == outcome.rows
     assert again.files[1].read_text() == before
+
+
+@pytest.mark.filterwarnings("ignore:interrupted")
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("perplexity", "TWTM"),
+        ("tags", "TWDA"),
+        ("classify", "TWDA + tf-idf"),
+        ("noise", "TWDA"),
+        ("noise", "TWDA (prior learnt)"),
+        ("scale", "standard"),
+    ],
+)
+def test_ctrl_c_in_a_fit_ends_the_run_and_keeps_no_cell(
+    name: str, model: str, subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    iterate = ExpectationMaximisation.iterate
+
+    def interrupted(em: ExpectationMaximisation) -> None:
+        if len(em.history.bound) == 2:
+            raise KeyboardInterrupt
+        iterate(em)
+
+    monkeypatch.setattr(ExpectationMaximisation, "iterate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(name, subject, tmp_path, Plan(quick=True, topics=(3,), models=(model,), workers=(), jobs=1))
+    assert not (tmp_path / "cells").exists()
 
 
 def test_an_error_is_a_row_and_stands_on_the_page(

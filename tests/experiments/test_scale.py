@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
+from tagtopic.corpus import Corpus
+from tagtopic.experiments import Plan, planted
 from tagtopic.experiments.scale import EXPERIMENT
+from tagtopic.models import TWTM
 
 
 def row(model: str, topics: int = 5, ratio: float = 1.0, workers: int = 0, tags: int | None = None) -> dict[str, Any]:
@@ -31,6 +34,24 @@ def test_what_is_measured_is_drawn(rows: list[dict[str, Any]], titles: list[str]
     figure = Figure()
     EXPERIMENT.draw(rows, figure)
     assert [axis.get_title() for axis in figure.axes] == titles
+
+
+def test_what_is_timed_comes_after_a_fit_that_compiles_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits: list[tuple[int, tuple[int, ...]]] = []
+    fit = TWTM.fit
+
+    def recorded(model: TWTM, corpus: Corpus, *arguments: Any, **settings: Any) -> TWTM:
+        fit(model, corpus, *arguments, **settings)
+        fits.append((len(corpus), model.prior_updates_))
+        return model
+
+    monkeypatch.setattr(TWTM, "fit", recorded)
+    subject = planted(quick=True)
+    (cell,) = EXPERIMENT.cells(subject, Plan(quick=True, topics=(3,), models=("standard",), workers=()))
+    EXPERIMENT.measure(subject, cell, 1)
+    warm_up, timed = fits
+    assert warm_up[0] < timed[0]
+    assert warm_up[1] == timed[1] != ()
 
 
 def test_a_model_looks_the_same_in_every_panel() -> None:

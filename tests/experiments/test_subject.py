@@ -37,8 +37,13 @@ def test_documents_are_drawn_and_the_same_ones_again() -> None:
 def test_a_kind_that_is_not_there_is_said() -> None:
     with pytest.raises(ValueError, match=r"no document has a tag of the kind 'colour'.*author, genre, year"):
         select(CORPUS, Choice(labels="colour"))
+    with pytest.raises(ValueError, match=r"no document has a tag of the kind 'colour'.*author, genre, year"):
+        select(CORPUS, Choice(kinds=("author", "colour")))
+
+
+def test_nothing_left_is_said() -> None:
     with pytest.raises(ValueError, match="no document has words and tags"):
-        select(CORPUS, Choice(kinds=("colour",)))
+        select(CORPUS, Choice(min_tag_documents=10))
 
 
 def test_folds_are_a_partition() -> None:

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tagtopic.baselines.base import ForeignBaseline, check_whole_numbers, normalised_rows, require_whole_counts
+from tagtopic.baselines.base import (
+    ForeignBaseline,
+    check_positive,
+    check_settings,
+    normalised_rows,
+    of_seen_words,
+    require_whole_counts,
+)
 from tagtopic.baselines.fold_in import fold_in
 from tagtopic.baselines.gibbs import Tokens, random_state, sweep_tags
 from tagtopic.corpus import Corpus
@@ -57,6 +64,7 @@ class AuthorTopic(ForeignBaseline):
 
     _library = "gensim"
     _task = "fit_author_topic"
+    _for_priors = (None, "symmetric", "asymmetric", "auto")
     topic_prior_: Float64s
     n_jobs = 1
 
@@ -96,13 +104,11 @@ class AuthorTopic(ForeignBaseline):
             found = self._fit_elsewhere(corpus.counts, corpus.tags)
             word_topics = found["topic_words"]
             self.topic_prior_, self.tag_topics_ = found["topic_prior"], found["tag_topics"]
-        # words that never occurred would have a share of every topic
-        seen = word_topics * (self.word_counts_ > 0)[:, None]
-        self.components_ = np.ascontiguousarray(seen / seen.sum(axis=0), np.float32).T
+        self.components_ = np.ascontiguousarray(of_seen_words(word_topics, self.word_counts_ > 0), np.float32).T
 
     def _sample(self, corpus: Corpus) -> Float64s:
         """Words by topics, after the last sweep; sets ``tag_topics_`` on the way."""
-        check_whole_numbers(self)
+        check_settings(self, for_priors=self._for_priors)
         require_whole_counts(corpus.counts, "AuthorTopic")
         prior = _number("tag_topic_prior", self._tag_topic_prior())
         smoothing = _number("topic_word_prior", self.topic_word_prior)
@@ -153,6 +159,5 @@ def _authors(corpus: Corpus) -> tuple[Any, Any, int]:
 
 
 def _number(name: str, value: float | str) -> float:
-    if isinstance(value, str) or not value > 0:
-        raise ValueError(f"{name}={value!r}: expected a number above 0 (words such as 'auto' are gensim's)")
+    check_positive(name, value, hint=" (words such as 'auto' are gensim's)")
     return float(value)

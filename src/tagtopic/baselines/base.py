@@ -7,10 +7,12 @@ baselines and our own models are measured by the same lines of code.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -33,6 +35,8 @@ WHOLE_NUMBERS = {
     "n_topics", "sweeps", "passes", "iterations", "starts", "optimise_every", "burn_in",
     "topics_per_tag", "latent_topics", "max_iter",
 }  # fmt: skip
+POSITIVE_NUMBERS = {"document_topic_prior", "topic_word_prior", "topic_tag_prior", "tag_topic_prior", "sigma"}
+DTYPES = ("float32", "float64")
 
 
 class Baseline(BaseEstimator, ABC):
@@ -64,10 +68,10 @@ class Baseline(BaseEstimator, ABC):
     def aligned(self, X: Corpus, tags: Any = None) -> Corpus:
         """X in this model's words and tags; words and tags that did not occur in training are left out."""
         check_is_fitted(self)
-        corpus = _checked(X)
+        corpus = checked_corpus(X)
         corpus = inputs.with_tags(corpus, tags, self.tag_names_) if self._uses_tags else inputs.without_tags(corpus)
         known = inputs.aligned(corpus, self.words_, self.tag_names_, "ignore")
-        return _without_unseen_tags(inputs.without_unseen_words(known, self.word_counts_), self.tag_counts_)
+        return without_unseen_tags(inputs.without_unseen_words(known, self.word_counts_), self.tag_counts_)
 
     def tag_scores(self, X: Corpus) -> Float64s:
         """How much each tag suits each document's words: (documents, tags), to be compared within a document.
@@ -78,7 +82,7 @@ class Baseline(BaseEstimator, ABC):
 
     def tag_score_batches(self, X: Corpus, size: int = DOCUMENTS_AT_ONCE) -> Iterator[tuple[slice, Float64s]]:
         """``tag_scores`` by runs of ``size`` documents: pairs of the run and its scores, for corpora with many tags."""
-        corpus = self.aligned(inputs.without_tags(_checked(X)))
+        corpus = self.aligned(inputs.without_tags(checked_corpus(X)))
         for first in range(0, max(len(corpus), 1), size):
             run = slice(first, min(first + size, len(corpus)))
             scores = self._score_tags(corpus[run])
@@ -99,7 +103,7 @@ class Baseline(BaseEstimator, ABC):
         """(documents, tags) for an aligned corpus; a new array."""
 
     def _training_corpus(self, X: Corpus, tags: Any) -> Corpus:
-        corpus = inputs.with_tags(_checked(X), tags)
+        corpus = inputs.with_tags(checked_corpus(X), tags)
         if not corpus.n_tokens:
             raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names
@@ -151,6 +155,7 @@ class ForeignBaseline(TopicBaseline):
 
     _library: ClassVar[str]
     _task: ClassVar[str]
+    _for_priors: ClassVar[tuple[str | None, ...]] = ()
 
     random_state: Any
     timeout: float | None
@@ -176,21 +181,33 @@ class ForeignBaseline(TopicBaseline):
 
     def _checked_settings(self) -> dict[str, Any]:
         """The parameters as JSON takes them, or an error for one that cannot be."""
-        check_whole_numbers(self)
+        check_settings(self, for_priors=self._for_priors)
         settings = self.get_params(deep=False)
         del settings["random_state"], settings["timeout"]
         settings |= {name: int(value) for name, value in settings.items() if name in WHOLE_NUMBERS}
         return {**settings, "n_jobs": count_of_threads(self.n_jobs)}
 
 
-def check_whole_numbers(model: BaseEstimator) -> None:
-    """Raise for a setting that should be a whole number and is not."""
+def check_settings(model: BaseEstimator, *, for_priors: Collection[str | None] = ()) -> None:
+    """Raise for a setting that cannot be; ``for_priors`` may stand where a prior's number is expected."""
     for name, value in model.get_params(deep=False).items():
-        least = 0 if name == "burn_in" else 1
-        if name in WHOLE_NUMBERS and (
-            isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least
-        ):
-            raise ValueError(f"{name}={value!r}: expected a whole number from {least}")
+        if name in WHOLE_NUMBERS:
+            _check_whole(name, value, least=0 if name == "burn_in" else 1)
+        elif name in POSITIVE_NUMBERS and value not in for_priors:
+            check_positive(name, value)
+        elif name == "dtype" and value not in DTYPES:
+            raise ValueError(f"dtype={value!r}: expected {' or '.join(map(repr, DTYPES))}")
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name}={value!r}: expected a whole number from {least}")
+
+
+def check_positive(name: str, value: Any, hint: str = "") -> None:
+    """Raise unless the value is a number above 0, and finite."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
+        raise ValueError(f"{name}={value!r}: expected a number above 0{hint}")
 
 
 def require_whole_counts(counts: Any, name: str) -> None:
@@ -199,19 +216,27 @@ def require_whole_counts(counts: Any, name: str) -> None:
         raise ValueError(f"{name} counts whole words, and the counts of this corpus are fractions")
 
 
+def of_seen_words(topic_words: Floats, occurs: NDArray[np.bool_]) -> Floats:
+    """Topics (words, topics) that sum to 1 over the words that occurred in training, and give the others nothing."""
+    seen = topic_words * occurs[:, None]
+    return np.asarray(seen / seen.sum(axis=0, dtype=np.float64))
+
+
 def normalised_rows(matrix: Floats) -> Floats:
     """Rows that sum to 1; a row of zeros stays."""
     totals = matrix.sum(axis=1, keepdims=True)
     return np.asarray(matrix / np.where(totals > 0, totals, 1.0))
 
 
-def _checked(X: Any) -> Corpus:
+def checked_corpus(X: Any) -> Corpus:
+    """X, or an error if it is no Corpus."""
     if not isinstance(X, Corpus):
         raise TypeError(f"a baseline takes a tagtopic.Corpus, not {type(X).__name__}: Corpus.from_counts makes one")
     return X
 
 
-def _without_unseen_tags(corpus: Corpus, tag_counts: Float64s) -> Corpus:
+def without_unseen_tags(corpus: Corpus, tag_counts: Float64s) -> Corpus:
+    """The corpus without the tags that no document had in training."""
     seen = tag_counts > 0
     if seen.all():
         return corpus

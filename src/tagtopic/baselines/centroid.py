@@ -38,7 +38,9 @@ class TfidfCentroid(Baseline):
 
     def _tfidf(self, corpus: Corpus) -> Any:
         rows = sp.csr_array(corpus.counts, dtype=np.float64, copy=True)
-        rows.data = (1 + np.log(rows.data)) * self.idf_[rows.indices]
+        # of less than one word its part, which meets the logarithm at 1 in value and slope
+        weights = np.minimum(rows.data, 1) + np.log(np.maximum(rows.data, 1))
+        rows.data = weights * self.idf_[rows.indices]
         owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         lengths = np.sqrt(np.bincount(owner, weights=rows.data**2, minlength=rows.shape[0]))
         rows.data /= np.maximum(lengths, 1e-12)[owner]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tagtopic.baselines.base import TopicBaseline, normalised_rows
+from tagtopic.baselines.base import TopicBaseline, check_settings, normalised_rows, of_seen_words
 from tagtopic.baselines.corr_e_step import CorrEvaluation, CorrModel, infer_corr_documents
 from tagtopic.baselines.fold_in import fold_in
 from tagtopic.corpus import Corpus
@@ -74,7 +74,8 @@ class CorrRun:
         self, parameters: CorrParameters, sweeps: int, tolerance: float = 0.0
     ) -> Iterator[tuple[Block, Floats, CorrEvaluation]]:
         """Sweep the documents block by block; each with its phi and what was found."""
-        model = CorrModel(np.log(parameters.psi), np.log(parameters.tau), parameters.alpha)
+        log_psi = np.log(np.maximum(parameters.psi, np.finfo(parameters.psi.dtype).tiny))  # 0: of words not in training
+        model = CorrModel(log_psi, np.log(parameters.tau), parameters.alpha)
         for block in self.blocks:
             phi = self.phi[slice(*block.tag_range)]
             yield block, phi, self._infer_block(block, model, phi, sweeps, tolerance)
@@ -179,7 +180,7 @@ class CorrLDA(TopicBaseline):
         self.random_state = random_state
 
     def _learn(self, corpus: Corpus) -> None:
-        self._check_settings()
+        check_settings(self)
         usable = _tagged(corpus)
         if not len(usable):
             raise ValueError("CorrLDA learns from documents with words and tags, and no document has both")
@@ -230,7 +231,7 @@ class CorrLDA(TopicBaseline):
         return CorrParameters(psi, tau, alpha)
 
     def _keep(self, parameters: CorrParameters, bounds: Float64s) -> None:
-        self.components_ = parameters.psi.T
+        self.components_ = of_seen_words(parameters.psi, self.word_counts_ > 0).astype(self.dtype).T
         self.tag_components_ = parameters.tau.T
         self.topic_prior_ = parameters.alpha
         self.tag_topics_ = normalised_rows(parameters.tau * parameters.alpha)
@@ -251,17 +252,6 @@ class CorrLDA(TopicBaseline):
         if not tagged.all():
             mixes[~tagged] = fold_in(corpus[~tagged].counts, self.topic_words_, self.topic_prior_, self.n_jobs)
         return mixes
-
-    def _check_settings(self) -> None:
-        if self.dtype not in ("float32", "float64"):
-            raise ValueError(f"dtype={self.dtype!r}: expected 'float32' or 'float64'")
-        for name in ("n_topics", "max_iter", "sweeps"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"{name}={value!r}: expected a whole number from 1")
-        for name in ("topic_word_prior", "topic_tag_prior"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}={getattr(self, name)!r}: expected a number above 0")
 
 
 def _tagged(corpus: Corpus) -> Corpus:

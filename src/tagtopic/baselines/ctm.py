@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils import check_random_state
 
-from tagtopic.baselines.base import check_whole_numbers
+from tagtopic.baselines.base import check_settings, of_seen_words
 from tagtopic.baselines.ctm_e_step import CTMEvaluation, LogisticNormal, infer_documents
 from tagtopic.baselines.logistic_normal import logistic_normal_fold_in
 from tagtopic.baselines.untagged import UntaggedTopics
@@ -151,9 +151,7 @@ class CTM(UntaggedTopics):
         self.random_state = random_state
 
     def _learn_topics(self, counts: Any) -> Floats:
-        check_whole_numbers(self)
-        if not self.topic_word_prior > 0:
-            raise ValueError(f"topic_word_prior={self.topic_word_prior!r}: expected a number above 0")
+        check_settings(self)
         corpus = Corpus.from_counts(counts, fractional=True)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         frequencies = word_frequencies(corpus)
@@ -161,7 +159,8 @@ class CTM(UntaggedTopics):
         parameters = CTMParameters(topics.astype(self.dtype), np.zeros(self.n_topics), np.eye(self.n_topics))
         parameters = self._iterate(corpus, parameters, self.topic_word_prior * corpus.n_words * frequencies)
         self.topic_mean_, self.topic_covariance_ = parameters.mean, parameters.covariance
-        return parameters.psi
+        occurs = np.bincount(counts.indices, minlength=counts.shape[1]) > 0
+        return of_seen_words(parameters.psi, occurs).astype(self.dtype)
 
     def _iterate(self, corpus: Corpus, parameters: CTMParameters, prior: Float64s) -> CTMParameters:
         bounds: list[float] = []

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tagtopic.baselines.base import TopicBaseline, check_whole_numbers, normalised_rows, require_whole_counts
+from tagtopic.baselines.base import TopicBaseline, check_settings, normalised_rows, of_seen_words, require_whole_counts
 from tagtopic.baselines.dmr_effects import learn_effects
 from tagtopic.baselines.fold_in import fold_in
 from tagtopic.baselines.gibbs import Tokens, random_state, sweep
@@ -83,7 +83,7 @@ class DMR(TopicBaseline):
         self.random_state = random_state
 
     def _learn(self, corpus: Corpus) -> None:
-        check_whole_numbers(self)
+        check_settings(self)
         require_whole_counts(corpus.counts, type(self).__name__)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         tokens = Tokens.of(corpus.counts, self.n_topics, rng)
@@ -108,8 +108,8 @@ class DMR(TopicBaseline):
         self._keep(words, intercept, effects)
 
     def _keep(self, word_topics: Any, intercept: Float64s, effects: Float64s) -> None:
-        seen = (word_topics + self.topic_word_prior) * (self.word_counts_ > 0)[:, None]
-        self.components_ = np.ascontiguousarray(seen / seen.sum(axis=0), np.float32).T
+        topic_words = of_seen_words(word_topics + self.topic_word_prior, self.word_counts_ > 0)
+        self.components_ = np.ascontiguousarray(topic_words, np.float32).T
         self.intercept_, self.tag_effects_ = intercept, effects
         self.tag_topics_ = normalised_rows(_prior(intercept + effects))
         self.tag_topics_[self.tag_counts_ == 0] = 0.0

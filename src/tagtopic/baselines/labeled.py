@@ -47,10 +47,11 @@ class _TagsOwnTopics(ForeignBaseline):
         everybodys = sp.csr_array(
             (np.ones(len(latent)), (np.zeros(len(latent), np.int64), latent)), shape=(1, len(self.topic_tags_))
         )
-        tagged = (np.diff(corpus.tags.indptr) > 0).astype(np.float64)[:, None]
-        everything = np.ones((1, len(self.topic_tags_)))
-        mine = corpus.tags.astype(np.float64) @ self._ownership() + sp.csr_array(tagged) @ everybodys
-        opened = sp.csr_array(mine + sp.csr_array(1.0 - tagged) @ sp.csr_array(everything))
+        mine = sp.csr_array(corpus.tags.astype(np.float64) @ self._ownership())
+        # a tag that only documents without words had in training has no topics
+        tagged = (np.diff(mine.indptr) > 0).astype(np.float64)[:, None]
+        everything = sp.csr_array(np.ones((1, len(self.topic_tags_))))
+        opened = sp.csr_array(mine + sp.csr_array(tagged) @ everybodys + sp.csr_array(1.0 - tagged) @ everything)
         opened.data = self.topic_prior_[opened.indices]
         return opened
 

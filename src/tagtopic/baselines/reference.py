@@ -19,7 +19,7 @@ def fold_in_document(
     for _ in range(sweeps):
         before = shares.copy()
         for i in range(len(rows)):
-            others = counts @ shares - shares[i]
+            others = counts @ shares - min(counts[i], 1.0) * shares[i]
             shares[i] = rows[i] * (others + prior)
             shares[i] /= shares[i].sum()
         if counts @ np.abs(shares - before).sum(axis=1) <= tolerance * counts.sum():

@@ -6,10 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
-from tagtopic.baselines.base import Baseline
+from tagtopic.baselines.base import Baseline, checked_corpus, without_unseen_tags
 from tagtopic.corpus import Corpus
 from tagtopic.inference.arrays import Float64s
+from tagtopic.models import inputs
 
 KERNELS = ("rbf", "linear")
 
@@ -78,22 +80,23 @@ class TfidfSVM(Baseline):
         if labels is None and self.tags_as_words:
             raise ValueError("tags_as_words=True would learn the tags from the tags: give labels=")
         corpus = self._training_corpus(X, tags)
-        self.feature_tags_ = corpus.tag_names
+        self.feature_tags_, self.feature_tag_counts_ = self.tag_names_, self.tag_counts_
         self._set_labels(corpus, labels)
         self._learn(corpus)
         return self
 
     def transform(self, X: Corpus, *, tags: Any = None) -> Any:
         """The features of each document, CSR: tf-idf, and topic mixes where they are asked for."""
-        from tagtopic.models import inputs
-
-        return self._features(inputs.with_tags(X, tags))
+        check_is_fitted(self)
+        return self._features(inputs.with_tags(checked_corpus(X), tags))
 
     def tag_score_batches(self, X: Corpus, size: int = 1024) -> Any:
         """``tag_scores`` by runs of ``size`` documents. Unlike the topic models' scores these may use the tags."""
-        for first in range(0, max(len(X), 1), size):
-            run = slice(first, min(first + size, len(X)))
-            yield run, self._score_tags(X[run])
+        check_is_fitted(self)
+        corpus = checked_corpus(X)
+        for first in range(0, max(len(corpus), 1), size):
+            run = slice(first, min(first + size, len(corpus)))
+            yield run, self._score_tags(corpus[run])
 
     def _set_labels(self, corpus: Corpus, labels: Any) -> None:
         if labels is None:
@@ -143,7 +146,7 @@ class TfidfSVM(Baseline):
         return sp.csr_array(sp.hstack([corpus.counts, corpus.tags], format="csr").astype(np.float64))
 
     def _features(self, corpus: Corpus) -> Any:
-        known = corpus.align(self.words_, self.feature_tags_).corpus
+        known = self._known(corpus)
         parts = [sp.csr_array(self.tfidf_.transform(self._counts(known)))] if self.tfidf else []
         if self.topics is not None:
             parts.append(sp.csr_array(np.asarray(self.topics.transform(corpus), np.float64)))
@@ -151,6 +154,11 @@ class TfidfSVM(Baseline):
         if features.nnz < 2**31:  # scikit-learn's machines take no others
             features.indptr, features.indices = features.indptr.astype(np.int32), features.indices.astype(np.int32)
         return features
+
+    def _known(self, corpus: Corpus) -> Corpus:
+        """In the columns of training; what no training document has would take length from what is known."""
+        known = corpus.align(self.words_, self.feature_tags_).corpus
+        return without_unseen_tags(inputs.without_unseen_words(known, self.word_counts_), self.feature_tag_counts_)
 
     def _score_tags(self, corpus: Corpus) -> Float64s:
         values = np.asarray(self.machines_.decision_function(self._seen(self._features(corpus))))

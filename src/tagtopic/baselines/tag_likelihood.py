@@ -1,4 +1,8 @@
-"""How likely a document's words are under one tag: the paper's p(d | tag) = prod_i sum_z p(z | tag) p(w_i | z)."""
+"""How likely a document's words are under one tag: the paper's p(d | tag) = prod_i sum_z p(z | tag) p(w_i | z).
+
+As ``inference.tag_likelihood``, which takes documents one by one; for many at a time, as experiments score them, it is
+cheaper to look at each word under each tag once.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tagtopic.inference.arrays import Float64s, Floats
+from tagtopic.inference.tag_likelihood import LEAST
 
 TAGS_AT_ONCE = 256
 """Memory: so many tags times the words that occur."""
@@ -20,6 +25,6 @@ def log_likelihood_of_tags(counts: Any, tag_topics: Floats, topic_words: Floats)
     scores = np.empty((counts.shape[0], len(tag_topics)))
     for first in range(0, len(tag_topics), TAGS_AT_ONCE):
         tags = slice(first, first + TAGS_AT_ONCE)
-        logs = np.log(np.maximum(words @ np.asarray(tag_topics[tags], np.float64).T, 1e-300))
+        logs = np.log(np.maximum(words @ np.asarray(tag_topics[tags], np.float64).T, LEAST))
         scores[:, tags] = here @ logs
     return scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from tagtopic.cli.inputs import Columns, read_corpus
 from tagtopic.cli.output import print_text, remark
 
 if TYPE_CHECKING:
-    from tagtopic.experiments import Subject
+    from tagtopic.experiments import Outcome, Subject
 
 
 class Name(StrEnum):
@@ -63,7 +64,9 @@ def experiment(
     ] = None,
     redo: Annotated[
         list[str] | None,
-        typer.Option("--redo", metavar="MODEL", help="Measure this model again, or all that failed (may be repeated)."),
+        typer.Option(
+            "--redo", metavar="MODEL", help="Measure this model again; failed: all cells that failed (may be repeated)."
+        ),
     ] = None,
     kinds: Annotated[
         str | None, typer.Option("--kinds", metavar="KIND,…", help="Keep tags of these kinds only.")
@@ -101,16 +104,17 @@ def experiment(
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
     choice = Choice(labels, options.several(kinds), min_tag_documents, documents)
+    plan = Plan(
+        quick=quick, topics=_numbers(topics, "-k"), folds=folds, models=tuple(models) if models else None,
+        workers=_numbers(workers, "--workers", least=0), jobs=jobs,
+    )  # fmt: skip
     subject = _subject(corpus, columns, choice, quick=quick, jobs=jobs, quiet=quiet)
     remark(f"on {subject.corpus!r}", quiet=quiet)
-    plan = Plan(
-        quick=quick, topics=_numbers(topics), folds=folds, models=tuple(models) if models else None,
-        workers=_numbers(workers), jobs=jobs,
-    )  # fmt: skip
     chosen = [one for one in NAMES if name in (Name.ALL, one)]
     if name is Name.ALL and subject.labels is None:
         remark("without --labels there is nothing to classify: left out", quiet=quiet)
         chosen.remove("classify")
+    failed = 0
     for one in chosen:
         outcome = run(
             one, subject, output, plan, redo=tuple(redo or ()), minutes=minutes,
@@ -119,6 +123,10 @@ def experiment(
         for table in outcome.tables:
             print_text(table.markdown())
         remark(f"wrote {', '.join(map(str, outcome.files))}", quiet=quiet)
+        _tell_of_failures(outcome)
+        failed += len(outcome.failed)
+    if failed:
+        raise typer.Exit(1)
 
 
 def _tell(sentence: str, *, quiet: bool) -> None:
@@ -126,22 +134,32 @@ def _tell(sentence: str, *, quiet: bool) -> None:
     remark(sentence, quiet=quiet and not sentence.startswith("failed"))
 
 
-def _numbers(value: str | None) -> tuple[int, ...] | None:
-    found = options.several(value)
-    if found is None:
-        return None
-    if not all(number.isdigit() for number in found):
-        raise ValueError(f"{value!r}: expected whole numbers with commas between them, such as 20,50,100")
-    return tuple(int(number) for number in found)
+def _numbers(value: str | None, option: str, least: int = 1) -> tuple[int, ...] | None:
+    return None if value is None else options.whole_numbers(value, option, least)
+
+
+def _tell_of_failures(outcome: Outcome) -> None:
+    """How many cells failed, in this run or before, and why."""
+    n = len(outcome.failed)
+    if n:
+        cells = "1 cell" if n == 1 else f"{n} cells"
+        remark(f"{outcome.experiment.name}: {cells} failed: --redo failed measures {'it' if n == 1 else 'them'} again")
+        for reason, times in Counter(cell.error for cell in outcome.failed).items():
+            remark(f"  {times} × {reason}")
 
 
 def _subject(files: list[str], columns: Columns, choice: Any, *, quick: bool, jobs: int | None, quiet: bool) -> Subject:
     """The embedded or the planted corpus, or what the files hold."""
     from tagtopic.experiments import subject as subjects
 
-    if files == [subjects.PLANTED]:
+    made = files[0] if files in ([subjects.PLANTED], [subjects.EMBEDDED]) else None
+    if made and (choice != subjects.Choice() or columns != Columns.of(None, None, None, None, None, skip_errors=False)):
+        raise ValueError(
+            f"--corpus {made} has documents, tags and labels of its own: options that choose among them are for files"
+        )
+    if made == subjects.PLANTED:
         return subjects.planted(quick=quick)
-    if files == [subjects.EMBEDDED]:
+    if made == subjects.EMBEDDED:
         remark("reading the documentation of this Python…", quiet=quiet)
         return subjects.embedded(quick=quick)
     rules = subjects.AUTHORS_RULES if all(".twtm" in file for file in files) else {}

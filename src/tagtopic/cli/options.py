@@ -119,6 +119,15 @@ def check_engine(engine: Where, master: str | None) -> None:
         )
 
 
+def whole_numbers(value: str, option: str, least: int = 1) -> tuple[int, ...]:
+    """Numbers given to an option as one string with commas: each once, in their order."""
+    given = [number.strip() for number in value.split(",")]
+    if not all(number.isdecimal() and int(number) >= least for number in given):
+        expected = f"expected whole numbers from {least}, such as {option} {'20,50,100' if least else '0,1,2'}"
+        raise ValueError(f"{option} {value or repr(value)}: {expected}")
+    return tuple(dict.fromkeys(int(number) for number in given))
+
+
 def several(value: str | None) -> list[str] | None:
     """Names given as one string with commas."""
     if value is None:

@@ -74,7 +74,7 @@ def search_topics(
     """
     from tagtopic.evaluation.search import search_topics as search
 
-    numbers = _numbers(topics)
+    numbers = options.whole_numbers(topics, "-k")
     columns = Columns.of(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
@@ -99,13 +99,6 @@ def search_topics(
     if output:
         _write(found, Path(output), quiet=quiet)
     show(_answer(found), as_json=as_json)
-
-
-def _numbers(topics: str) -> list[int]:
-    given = [number.strip() for number in topics.split(",")]
-    if not all(number.isdecimal() and int(number) >= 1 for number in given):
-        raise ValueError(f"-k {topics or repr(topics)}: expected whole numbers from 1, such as -k 20,50,100")
-    return [int(number) for number in given]
 
 
 def _answer(found: TopicSearch) -> Answer:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.growing import row_blocks
@@ -17,6 +18,8 @@ from tagtopic.corpus.mapped import release
 from tagtopic.inference.completion import log_probabilities
 
 METHODS = ("completion", "fitted", "bound")
+
+NOTHING_LEFT = "no document has words left to score"
 
 PART_ENTRIES = 1 << 22
 """Word entries of a corpus that are scored at a time."""
@@ -68,6 +71,7 @@ def perplexity(
     """
     if method not in METHODS:
         raise ValueError(f"method={method!r}: expected one of {', '.join(map(repr, METHODS))}")
+    check_is_fitted(model)
     if method == "bound":
         corpus = model.aligned(X, tags)
         return _from_bound(model, corpus, _unknown_tokens(X, corpus))
@@ -93,7 +97,7 @@ def perplexity(
         if isinstance(part, Corpus):
             release(part.counts.indices, part.counts.data, part.tags.indices)
     if not values:
-        raise ValueError("no document has words left to score")
+        raise ValueError(NOTHING_LEFT)
     # fsum is exact, so neither the order of the documents nor the parts can change the value
     return Perplexity(math.exp(-math.fsum(values) / n_tokens), int(n_tokens), unknown, skipped)
 
@@ -124,5 +128,8 @@ def _from_bound(model: Any, corpus: Corpus, unknown: int | None) -> Perplexity:
         raise ValueError(f"{type(model).__name__} gives no bound on the likelihood: use 'completion' or 'fitted'")
     if model.inference in ("map", "collapsed"):
         raise ValueError(f"inference={model.inference!r} does not bound the likelihood: use 'completion' or 'fitted'")
+    total = float(corpus.lengths().sum())
+    if not total:
+        raise ValueError(NOTHING_LEFT)
     bound = model._posteriors(corpus, None).objective
-    return Perplexity(float(np.exp(-bound / corpus.n_tokens)), corpus.n_tokens, unknown, 0)
+    return Perplexity(float(np.exp(-bound / total)), corpus.n_tokens, unknown, 0)

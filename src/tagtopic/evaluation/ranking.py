@@ -15,8 +15,10 @@ from tagtopic.inference.arrays import Float64s, Int64s
 class TagRanks:
     """Where the right tags of documents stand among all; each number is a mean over the documents that have any.
 
-    ``documents`` and ``ranks`` have one entry for each right tag of each document: its document, and its rank from 1
-    (infinite where it was not ranked, which counts as missed).
+    ``documents``, ``above`` and ``alike`` have one entry for each right tag of each document: its document, how many
+    tags are ranked above it (infinitely many where it was not ranked, which counts as missed), and how many are not
+    told apart from it, itself among them. Of tags alike every order is as likely, and each number is the mean over
+    all orders.
 
     Examples
     --------
@@ -27,7 +29,13 @@ class TagRanks:
     """
 
     documents: Int64s
-    ranks: Float64s
+    above: Float64s
+    alike: Float64s
+
+    @property
+    def ranks(self) -> Float64s:
+        """The rank of each right tag, from 1; tags alike share their mean rank."""
+        return self.above + (self.alike + 1) / 2
 
     def recall(self, n: int) -> float:
         """The share of a document's right tags that are among its first n."""
@@ -43,9 +51,13 @@ class TagRanks:
 
     def reciprocal(self) -> float:
         """One over the rank of the first right tag."""
-        best = np.full(len(self._owners()), np.inf)
-        np.minimum.at(best, self._places(), self.ranks)
-        return float(np.mean(1 / best))
+        places = self._places()
+        above, alike = np.full(len(self._owners()), np.inf), np.ones(len(self._owners()))
+        np.minimum.at(above, places, self.above)
+        foremost = self.above == above[places]
+        alike[places[foremost]] = self.alike[foremost]
+        right = np.bincount(places, weights=foremost)
+        return float(np.mean([_expected_reciprocal(*found) for found in zip(above, alike, right, strict=True)]))
 
     def _owners(self) -> Int64s:
         return np.unique(self.documents)
@@ -56,15 +68,26 @@ class TagRanks:
     def _sizes(self) -> Int64s:
         return np.bincount(self._places())
 
-    def _hits(self, n: int) -> Int64s:
-        return np.bincount(self._places(), weights=self.ranks <= n, minlength=len(self._owners()))
+    def _hits(self, n: int) -> Float64s:
+        chances = np.clip((n - self.above) / self.alike, 0.0, 1.0)
+        hits: Float64s = np.bincount(self._places(), weights=chances, minlength=len(self._owners())).astype(np.float64)
+        return hits
+
+
+def _expected_reciprocal(above: float, alike: float, right: float) -> float:
+    """One over the rank of the first of ``right`` tags among ``alike`` that come after ``above`` others."""
+    right = min(right, alike)
+    places = np.arange(1, alike - right + 2)
+    still_to_come = np.cumprod((alike - right + 1 - places) / (alike + 1 - places))
+    chances = -np.diff(still_to_come, prepend=1.0)
+    return float(chances @ (1 / (above + places)))
 
 
 def rank_scores(batches: Iterable[tuple[slice, Float64s]], truth: Any) -> TagRanks:
     """Ranks by scores (documents, tags), run by run as ``tag_score_batches`` gives them.
 
-    ``truth`` is a 0/1 CSR matrix of the right tags in the same columns. Equal scores share their mean rank, so that
-    what a method does not tell apart is worth no more than chance; minus infinity is not ranked.
+    ``truth`` is a 0/1 CSR matrix of the right tags in the same columns. Equal scores are taken in every order,
+    so that what a method does not tell apart is worth no more than chance; minus infinity is not ranked.
 
     Examples
     --------
@@ -75,7 +98,7 @@ def rank_scores(batches: Iterable[tuple[slice, Float64s]], truth: Any) -> TagRan
     >>> rank_scores([(slice(0, 1), scores)], csr_array([[0, 0, 1]])).ranks.tolist()
     [2.0]
     """
-    documents, ranks = [], []
+    documents, ranked_above, not_told_apart = [], [], []
     for run, scores in batches:
         own = truth[run].tocoo()
         ordered = np.sort(scores, axis=1)
@@ -84,9 +107,11 @@ def rank_scores(batches: Iterable[tuple[slice, Float64s]], truth: Any) -> TagRan
             values = scores[document, columns]
             above = ordered.shape[1] - np.searchsorted(ordered[document], values, side="right")
             alike = ordered.shape[1] - np.searchsorted(ordered[document], values, side="left") - above
+            missed = np.isneginf(values)
             documents.append(np.full(len(columns), document + run.start))
-            ranks.append(np.where(np.isneginf(values), np.inf, above + (alike + 1) / 2))
-    return _joined(documents, ranks)
+            ranked_above.append(np.where(missed, np.inf, above))
+            not_told_apart.append(np.where(missed, 1, alike))
+    return _joined(documents, ranked_above, not_told_apart)
 
 
 def rank_lists(ranked: Sequence[Sequence[Any]], truth: Sequence[Collection[Any]]) -> TagRanks:
@@ -98,15 +123,16 @@ def rank_lists(ranked: Sequence[Sequence[Any]], truth: Sequence[Collection[Any]]
     >>> rank_lists([["a", "b", "c"]], [["b", "z"]]).ranks.tolist()
     [2.0, inf]
     """
-    documents, ranks = [], []
+    documents, above = [], []
     for document, (tags, own) in enumerate(zip(ranked, truth, strict=True)):
-        place = {tag: rank for rank, tag in enumerate(tags, 1)}
+        place = {tag: before for before, tag in enumerate(tags)}
         documents.append(np.full(len(own), document))
-        ranks.append(np.array([place.get(tag, np.inf) for tag in own], dtype=np.float64))
-    return _joined(documents, ranks)
+        above.append(np.array([place.get(tag, np.inf) for tag in own], dtype=np.float64))
+    return _joined(documents, above, [np.ones(len(part)) for part in above])
 
 
-def _joined(documents: list[Any], ranks: list[Any]) -> TagRanks:
+def _joined(documents: list[Any], above: list[Any], alike: list[Any]) -> TagRanks:
     if not any(len(part) for part in documents):
         raise ValueError("no document has a tag: there is nothing to rank")
-    return TagRanks(np.concatenate(documents).astype(np.int64), np.concatenate(ranks))
+    joined = (np.concatenate(part).astype(np.float64) for part in (above, alike))
+    return TagRanks(np.concatenate(documents).astype(np.int64), *joined)

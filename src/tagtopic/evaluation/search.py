@@ -111,17 +111,19 @@ def search_topics(
 
 
 def _cell(number: int, estimator: Any, measures: Measures, folder: SearchFolder | None, callback: Any) -> TopicCount:
-    found = folder.finished(number) if folder else None
-    if found is not None and (not measures.coherence or found.coherence is not None):
+    found = folder.finished(number, coherence=measures.coherence) if folder else None
+    if found is not None:
         return found
-    settings = {"n_topics": number, "progress": False, "callbacks": [*estimator.callbacks, callback]}
+    heard = [0.0]
+    callbacks = [*estimator.callbacks, callback, lambda iteration, bound, seconds: heard.append(seconds)]
+    settings = {"n_topics": number, "progress": False, "callbacks": callbacks}
     if folder:
         settings["checkpoint"] = folder.checkpoint(number)
     started = time.perf_counter()
     fitted = clone(estimator).set_params(**settings).fit(measures.train)
     if fitted.interrupted_:
         raise KeyboardInterrupt  # Ctrl-C ends a fit, but the figures of a fit cut short would be compared with others
-    seconds = time.perf_counter() - started
+    seconds = max(time.perf_counter() - started, heard[-1])  # the second counts from before a resume
     cell = TopicCount(
         topics=number,
         perplexity=perplexity(fitted, measures.test, random_state=measures.seed).value,
@@ -132,7 +134,7 @@ def _cell(number: int, estimator: Any, measures: Measures, folder: SearchFolder 
         seconds=seconds,
     )
     if folder:
-        folder.keep(cell)
+        folder.keep(cell, coherence=measures.coherence)
     return cell
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MARKER = "search.json"
 FORMAT = "tagtopic search"
 
+ASKED = "coherence asked for"
+
 WHERE_A_FIT_ENDS = ("max_iter", "patience")
 """No part of a run, which may be resumed with others, but part of a search: its figures are those of ends."""
 
@@ -44,19 +46,22 @@ class SearchFolder:
         _claim(path, key)
         return cls(path)
 
-    def finished(self, number: int) -> TopicCount | None:
-        """The figures of a number of topics, if they are there."""
+    def finished(self, number: int, *, coherence: bool) -> TopicCount | None:
+        """The figures of a number of topics, if they are there, with coherence if that is asked for."""
         file = self._file(number)
         if not file.exists():
             return None
         try:
-            return TopicCount(**json.loads(file.read_bytes()))
-        except (ValueError, TypeError):
+            kept = json.loads(file.read_bytes())
+            measured = kept.pop(ASKED, kept["coherence"] is not None)
+            cell = TopicCount(**kept)
+        except (ValueError, TypeError, LookupError, AttributeError):
             raise ValueError(f"{file} is damaged; remove it, and the search makes it again") from None
+        return cell if measured or not coherence else None
 
-    def keep(self, cell: TopicCount) -> None:
-        """Write down the figures of one number of topics."""
-        _write(self._file(cell.topics), asdict(cell))
+    def keep(self, cell: TopicCount, *, coherence: bool) -> None:
+        """Write down the figures of one number of topics, and whether coherence was asked for: it may not be finite."""
+        _write(self._file(cell.topics), asdict(cell) | {ASKED: coherence})
         self.checkpoint(cell.topics).unlink(missing_ok=True)
 
     def checkpoint(self, number: int) -> Path:

@@ -10,12 +10,12 @@ import numpy as np
 
 from tagtopic.baselines.svm import TfidfSVM
 from tagtopic.evaluation.ranking import rank_scores
-from tagtopic.experiments.contestants import arguments_of, make
+from tagtopic.experiments.contestants import arguments_of, fitted, make
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
 from tagtopic.experiments.plots import legend_below, panels
 from tagtopic.experiments.subject import Subject
-from tagtopic.experiments.tables import Table, different, mean, pivot, spread, where
+from tagtopic.experiments.tables import Table, by_topics, different, mean, numbered, pivot, spread, where
 
 TOPICS, QUICK_TOPICS = (30,), (10,)
 PLACES = (1, 3, 5)
@@ -45,18 +45,19 @@ KERNELS = ("rbf", "linear")
 
 
 def cells(subject: Subject, plan: Plan) -> list[Settings]:
-    """Features by kernels by folds."""
-    topics = (plan.topics or (QUICK_TOPICS if plan.quick else TOPICS))[0]
+    """Features by kernels by folds, those of a topic model by topics too."""
+    topics = plan.topics or (QUICK_TOPICS if plan.quick else TOPICS)
     return [
         {
             "experiment": "classify", "model": name, "kernel": kernel, "topic_model": own.topics,
-            "topics": topics if own.topics else None, "fold": fold, "folds": FOLDS,
-            "arguments": arguments_of(own.topics, topics, quick=plan.quick) if own.topics else {},
+            "topics": k, "fold": fold, "folds": FOLDS,
+            "arguments": arguments_of(own.topics, k, quick=plan.quick) if own.topics else {},
         }
         for fold in plan.fold_numbers(FOLDS)
         for kernel in (KERNELS[1:] if plan.quick else KERNELS[::-1])
         for name, own in FEATURES.items()
         if name in plan.chosen(list(FEATURES))
+        for k in (topics if own.topics else (None,))
     ]  # fmt: skip
 
 
@@ -68,7 +69,7 @@ def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]
         raise ValueError("there are no labels to tell")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # tags that are in the test part only
-        topics = make(own.topics, settings["arguments"], jobs).fit(train.corpus) if own.topics else None
+        topics = fitted(make(own.topics, settings["arguments"], jobs), train.corpus) if own.topics else None
         machine = TfidfSVM(settings["kernel"], topics=topics, tfidf=own.tfidf, tags_as_words=own.tags, n_jobs=jobs)
         machine.fit(train.corpus, labels=train.labels)
         found = rank_scores(machine.tag_score_batches(test.corpus), test.labels.tags)
@@ -76,24 +77,30 @@ def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]
 
 
 def tables(rows: list[Row]) -> list[Table]:
-    """One table for each kernel and measure."""
+    """One table for each kernel, number of topics and measure."""
     return [
-        pivot(
-            where(rows, kernel=kernel), title=f"SVM ({kernel}), {meaning}", line="model", column="at", value=value,
-            digits=3, head="@{}".format,
-        )
-        for kernel in sorted(different(rows, "kernel"), reverse=True)
+        pivot(part, title=f"{title}: {meaning}", line="model", column="at", value=value, digits=3, head="@{}".format)
+        for title, part in _parts(rows).items()
         for value, meaning in MEASURES.items()
-    ]  # fmt: skip
+    ]
+
+
+def _parts(rows: list[Row]) -> dict[str, list[Row]]:
+    """The rows of each kernel and number of topics, each under its title, its features in the order of ``FEATURES``."""
+    order = list(FEATURES)
+    return {
+        f"SVM ({kernel}), {numbered(k)}": sorted(part, key=lambda row: order.index(row["model"]))
+        for kernel in sorted(different(rows, "kernel"), reverse=True)
+        for k, part in by_topics(where(rows, kernel=kernel)).items()
+    }
 
 
 def draw(rows: list[Row], figure: Any) -> None:
-    """Bars by features at @1, @3 and @5, a panel for each kernel."""
-    kernels = sorted(different(rows, "kernel"), reverse=True)
+    """Bars by features at @1, @3 and @5, a panel for each kernel and number of topics."""
+    parts = _parts(rows)
     colours = ["#9e9e9e", "#1f77b4", "#e07a1f", "#c1272d", "#b39ddb", "#6a3d9a", "#8bc34a", "#33691e"]
-    for axis, kernel in zip(panels(figure, [f"SVM, {k}" for k in kernels], width=4.6), kernels, strict=True):
-        part = where(rows, kernel=kernel)
-        names = [name for name in FEATURES if name in different(part, "model")]
+    for axis, part in zip(panels(figure, list(parts), width=4.6), parts.values(), strict=True):
+        names = different(part, "model")
         width = 0.8 / max(len(names), 1)
         for i, name in enumerate(names):
             points = [where(part, model=name, at=n) for n in PLACES]

@@ -85,6 +85,14 @@ def make(name: str, arguments: dict[str, Any], jobs: int | None) -> Any:
     return _kind(chosen)(**arguments, **extra)
 
 
+def fitted(model: Any, corpus: Corpus, **how: Any) -> Any:
+    """The model, fitted to its end: Ctrl-C cuts a fit of ours short, which is then not to be compared with others."""
+    model.fit(corpus, **how)
+    if getattr(model, "interrupted_", False):
+        raise KeyboardInterrupt
+    return model
+
+
 def _kind(chosen: Contestant) -> Any:
     return getattr(import_module(chosen.module), chosen.kind)
 

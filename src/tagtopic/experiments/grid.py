@@ -2,7 +2,7 @@
 
 A cell is a dict of settings. Measuring it gives rows, which are written to ``cells/`` under a name made from the
 settings and the corpus, whole or not at all; a cell whose file is there is not measured again. A cell that fails is
-written down too, with its error.
+written down too, with its error; but not one that only lacks an optional package, which may be installed meanwhile.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from tagtopic._version import __version__
 from tagtopic.bars import BAR, COUNT, GONE, LEFT, is_watched, new_bar
+from tagtopic.optional import MissingExtraError
 
 Settings = dict[str, Any]
 Row = dict[str, Any]
@@ -92,12 +93,13 @@ class Grid:
         progress: bool | None = None,
         tell: Tell = lambda text: None,
     ) -> list[Cell]:
-        """Measure the cells that are not done, in order; all that are done then.
+        """Measure the cells that are not done, in order; all that are done then, and last those that lack a package.
 
         After ``minutes`` no cell is begun. An error of a cell is told and written down, and the next one is begun;
         Ctrl-C ends the run.
         """
         open_cells = [settings for settings in cells if self.load(settings) is None]
+        lacking: list[Cell] = []
         begun = time.monotonic()
         with _bar(len(cells), len(cells) - len(open_cells), progress) as advance:
             for settings in open_cells:
@@ -105,12 +107,15 @@ class Grid:
                     tell(f"{minutes:g} minutes are over: the same command goes on from here")
                     break
                 advance(title_of(settings), 0)
-                cell = _measured(settings, measure)
-                self._save(cell)
+                cell, lasting = _measured(settings, measure)
+                if lasting:
+                    self._save(cell)
+                else:
+                    lacking.append(cell)
                 if cell.error is not None:
                     tell(f"failed: {title_of(settings)}: {cell.error}")
                 advance(title_of(settings), 1)
-        return self.finished(cells)
+        return self.finished(cells) + lacking
 
     def _save(self, cell: Cell) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -124,16 +129,18 @@ class Grid:
             partial.unlink(missing_ok=True)
 
 
-def _measured(settings: Settings, measure: Measure) -> Cell:
+def _measured(settings: Settings, measure: Measure) -> tuple[Cell, bool]:
+    """What became of a cell, and whether the next run would find the same."""
     begun = time.perf_counter()
     rows: list[Row] = []
-    error = None
+    error, lasting = None, True
     try:
         rows = measure(settings)
     except Exception as problem:
         # whatever a model does: the other cells are worth having
+        lasting = not isinstance(problem, MissingExtraError)
         error = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
-    return Cell(settings, rows, error, round(time.perf_counter() - begun, 3))
+    return Cell(settings, rows, error, round(time.perf_counter() - begun, 3)), lasting
 
 
 def title_of(settings: Settings) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.noise import with_noise_tags
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.experiments.contestants import SEED, arguments_of, make
+from tagtopic.experiments.contestants import SEED, arguments_of, fitted, make
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
 from tagtopic.experiments.plots import legend_below, panels, style
@@ -44,7 +44,7 @@ def cells(subject: Subject, plan: Plan) -> list[Settings]:
 
 
 def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]:
-    """Perplexity at each share of noise, beside the same without tags; and the weights of tags where there are any."""
+    """Perplexity at each share of noise and its rise over no noise; and the weights of tags where there are any."""
     train, test = subject.fold(settings["fold"], settings["folds"])
     model = _fitted(train.corpus, settings, jobs)
     known = np.unique(train.corpus.tags.indices)
@@ -66,11 +66,11 @@ def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]
 def _fitted(corpus: Corpus, settings: Settings, jobs: int | None) -> Any:
     model = make(settings["model"], settings["arguments"], jobs)
     if settings["model"] != LEARNT:
-        return model.fit(corpus)
+        return fitted(model, corpus)
     seen, held_out = corpus.split(settings["held_out"], SEED)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # tags that are in the held-out part only
-        return model.fit(seen).fit_weight_prior(held_out, noise=settings["expected"])
+        return fitted(model, seen).fit_weight_prior(held_out, noise=settings["expected"])
 
 
 def _weights(model: Any, corpus: Corpus, is_noise: Any) -> Row:

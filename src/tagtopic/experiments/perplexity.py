@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.experiments.contestants import CONTESTANTS, arguments_of, make
+from tagtopic.experiments.contestants import CONTESTANTS, arguments_of, fitted, make
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
 from tagtopic.experiments.plots import legend_below, panels, style
@@ -64,7 +64,7 @@ def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]
     if settings["tags"] is not None:
         subject = commonest_tags(subject, settings["tags"])
     train, test = subject.fold(settings["fold"], settings["folds"])
-    model = make(settings["model"], settings["arguments"], jobs).fit(train.corpus)
+    model = fitted(make(settings["model"], settings["arguments"], jobs), train.corpus)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # tags that are in the test part only
         values = {method: perplexity(model, test.corpus, method=method).value for method in MEASURES}

@@ -28,6 +28,8 @@ class Outcome:
         The same as a person reads it.
     missing:
         How many cells are not measured yet.
+    failed:
+        The cells that ended in an error, now or in an earlier run.
     files:
         What was written.
 
@@ -45,6 +47,7 @@ class Outcome:
     rows: list[Row]
     tables: list[Table]
     missing: int
+    failed: list[Cell]
     files: list[Path]
 
 
@@ -85,7 +88,7 @@ def run(
     require_matplotlib()
     experiment, plan = experiment_of(name), plan or Plan()
     if experiment.needs_labels and subject.labels is None:
-        raise ValueError(f"{name} needs documents with labels: say which kind of tag they are")
+        raise ValueError(f"{name} needs documents with labels: say which kind of tag they are (--labels KIND)")
     unknown = [model for model in plan.models or () if model not in experiment.models]
     if unknown:
         raise ValueError(f"{name} does not compare {unknown[0]!r}; it compares {', '.join(experiment.models)}")
@@ -120,7 +123,7 @@ def _write(experiment: Experiment, subject: Subject, done: list[Cell], missing: 
     write_text(_page(experiment, subject, tables, failed, missing), files[1])
     if rows:
         write_plot(lambda figure: experiment.draw(rows, figure), folder / experiment.name)
-    return Outcome(experiment, everything, tables, missing, files if rows else files[:2])
+    return Outcome(experiment, everything, tables, missing, failed, files if rows else files[:2])
 
 
 def _error_row(cell: Cell) -> Row:

@@ -130,8 +130,12 @@ def select(corpus: Corpus, choice: Choice) -> Subject:
     if choice.labels is not None:
         labels = corpus.select_tags(TagRules(keep_kinds=(choice.labels,)))
         if not labels.tags.nnz:
-            there = ", ".join(sorted(set(corpus.tag_kinds))) or "none"
-            raise ValueError(f"no document has a tag of the kind {choice.labels!r} to be its label; kinds are: {there}")
+            raise ValueError(
+                f"no document has a tag of the kind {choice.labels!r} to be its label; kinds are: {_kinds_of(corpus)}"
+            )
+    unknown = [kind for kind in choice.kinds or () if kind not in corpus.tag_kinds]
+    if unknown:
+        raise ValueError(f"no document has a tag of the kind {unknown[0]!r} to keep; kinds are: {_kinds_of(corpus)}")
     kinds = None if choice.kinds is None else tuple(choice.kinds)
     drop = () if choice.labels is None else (choice.labels,)
     rules = TagRules(min_tag_documents=choice.min_tag_documents, keep_kinds=kinds, drop_kinds=drop)
@@ -139,6 +143,10 @@ def select(corpus: Corpus, choice: Choice) -> Subject:
     if choice.documents is not None and choice.documents < len(subject.corpus):
         subject = subject[np.random.default_rng(0).permutation(len(subject.corpus))[: choice.documents]]
     return subject
+
+
+def _kinds_of(corpus: Corpus) -> str:
+    return ", ".join(sorted(set(corpus.tag_kinds))) or "none"
 
 
 def _complete(subject: Subject) -> Subject:

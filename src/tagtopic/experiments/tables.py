@@ -77,6 +77,18 @@ def pivot(
     return Table(title, [line, *map(head, columns)], lines)
 
 
+def by_topics(rows: Sequence[Row]) -> dict[int, list[Row]]:
+    """The rows of each number of topics; models without topics are in all, and alone have the number 0."""
+    plain = [row for row in rows if row["topics"] is None]
+    numbers = different(rows, "topics") or [0]
+    return {k: [row | {"topics": k} for row in where(rows, topics=k) + plain] for k in sorted(numbers)}
+
+
+def numbered(topics: int) -> str:
+    """A number of topics in words; 0 stands for models without topics alone."""
+    return f"K = {topics}" if topics else "no topics"
+
+
 def write_parquet(rows: Sequence[Row], path: Path) -> None:
     """All rows, in a file that appears whole or not at all."""
     import pyarrow as pa

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from tagtopic.evaluation.ranking import TagRanks, rank_lists, rank_scores
-from tagtopic.experiments.contestants import arguments_of, make, topic_scores
+from tagtopic.experiments.contestants import arguments_of, fitted, make, topic_scores
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
 from tagtopic.experiments.plots import legend_below, panels, style
 from tagtopic.experiments.subject import Subject
-from tagtopic.experiments.tables import Table, different, mean, pivot, where
+from tagtopic.experiments.tables import Table, by_topics, different, mean, numbered, pivot, where
 
 TOPICS, QUICK_TOPICS = (100, 200), (20,)
 TOPIC_MODELS = ("TWDA", "DMR", "ATM", "CorrLDA")
@@ -58,7 +58,7 @@ def _ranks(train: Subject, test: Subject, settings: Settings, jobs: int | None) 
         from tagtopic.baselines import TfidfCentroid
 
         return rank_scores(TfidfCentroid().fit(train.corpus).tag_score_batches(test.corpus), test.corpus.tags)
-    model = make(settings["model"], settings["arguments"], jobs).fit(train.corpus)
+    model = fitted(make(settings["model"], settings["arguments"], jobs), train.corpus)
     return rank_scores(topic_scores(model, test.corpus), test.corpus.tags)
 
 
@@ -78,34 +78,22 @@ def _ranks_by_documents(train: Subject, test: Subject, jobs: int | None) -> TagR
 def tables(rows: list[Row]) -> list[Table]:
     """Recall by rank, one table for each number of topics; the mean reciprocal rank."""
     found = [
-        pivot(part, title=f"{_numbered(k)}: share of tags among the first n", line="model", column="rank",
+        pivot(part, title=f"{numbered(k)}: share of tags among the first n", line="model", column="rank",
               value="recall", digits=3, head=lambda n: f"n = {n}")
-        for k, part in _by_topics(rows).items()
+        for k, part in by_topics(rows).items()
     ]  # fmt: skip
-    first = [row for part in _by_topics(rows).values() for row in part if row["rank"] == RANKS[0]]
+    first = [row for part in by_topics(rows).values() for row in part if row["rank"] == RANKS[0]]
     title = "Mean reciprocal rank of the first right tag"
     return [
         *found,
-        pivot(first, title=title, line="model", column="topics", value="reciprocal_rank", digits=3, head=_numbered),
+        pivot(first, title=title, line="model", column="topics", value="reciprocal_rank", digits=3, head=numbered),
     ]
-
-
-def _numbered(topics: int) -> str:
-    """0 stands for models without topics alone."""
-    return f"K = {topics}" if topics else "no topics"
-
-
-def _by_topics(rows: list[Row]) -> dict[int, list[Row]]:
-    """The rows of each number of topics; models without topics are in all."""
-    plain = [row for row in rows if row["topics"] is None]
-    numbers = different(rows, "topics") or [0]
-    return {k: [row | {"topics": k} for row in where(rows, topics=k) + plain] for k in sorted(numbers)}
 
 
 def draw(rows: list[Row], figure: Any) -> None:
     """Recall by rank; a panel for each number of topics."""
-    parts = _by_topics(rows)
-    for axis, part in zip(panels(figure, [_numbered(k) for k in parts]), parts.values(), strict=True):
+    parts = by_topics(rows)
+    for axis, part in zip(panels(figure, [numbered(k) for k in parts]), parts.values(), strict=True):
         for name in different(part, "model"):
             own = where(part, model=name)
             ranks = sorted(different(own, "rank"))

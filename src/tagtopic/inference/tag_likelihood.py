@@ -9,6 +9,9 @@ import numpy as np
 from tagtopic.compiled import compiled_reordering
 from tagtopic.inference.arrays import Floats, Int32s, Int64s
 
+LEAST = 1e-30
+"""The least probability that a word is taken to have: a tag that rules it out is far behind, not out of the count."""
+
 
 @compiled_reordering
 def tag_log_likelihoods(
@@ -24,7 +27,7 @@ def tag_log_likelihoods(
                 probability = theta[j, 0] * psi[words[p], 0]
                 for k in range(1, n_topics):
                     probability += theta[j, k] * psi[words[p], k]
-                value = max(float(probability), 1e-30)
+                value = max(float(probability), LEAST)
                 if counts[p] != 1:
                     total += counts[p] * math.log(value)
                     continue
@@ -37,4 +40,4 @@ def tag_log_likelihoods(
 
 def log_likelihoods_reference(counts: Floats, psi: Floats, theta: Floats) -> Floats:
     """The same for a dense table of counts: the readable twin."""
-    return np.asarray(counts @ np.log(np.maximum(psi @ theta.T, 1e-30)))
+    return np.asarray(counts @ np.log(np.maximum(psi @ theta.T, LEAST)))
