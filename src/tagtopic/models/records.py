@@ -74,7 +74,9 @@ class Records(Sequence[T], Generic[T]):
         order = np.argsort(codes, kind="stable")
         used, starts = np.unique(codes[order], return_index=True)
         groups = np.split(self._order[order], starts[1:])
-        return {found.names[i]: Records(self._columns, self._make, part) for i, part in zip(used, groups, strict=False)}
+        return {
+            found.names[int(i)]: Records(self._columns, self._make, part) for i, part in zip(used, groups, strict=False)
+        }
 
     def table(self) -> Any:
         """All columns as an Arrow table; names are kept once."""
