@@ -18,6 +18,7 @@ from tagtopic.baselines.base import (
 from tagtopic.baselines.fold_in import fold_in
 from tagtopic.baselines.gibbs import Tokens, random_state, sweep_tags
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.ragged import offsets_of
 from tagtopic.inference.arrays import Float64s
 
 METHODS = ("gibbs", "gensim")
@@ -149,7 +150,7 @@ class AuthorTopic(ForeignBaseline):
 def _authors(corpus: Corpus) -> tuple[Any, Any, int]:
     """Starts and columns of each document's tags; a document without gets a column of its own, after the tags."""
     sizes = np.diff(corpus.tags.indptr)
-    starts = np.append(0, np.cumsum(np.maximum(sizes, 1))).astype(np.int64)
+    starts = offsets_of(np.maximum(sizes, 1))
     tags = np.empty(starts[-1], np.int32)
     own = np.repeat(sizes > 0, np.maximum(sizes, 1))
     tags[own] = corpus.tags.indices

@@ -107,9 +107,8 @@ class Baseline(BaseEstimator, ABC):
         if not corpus.n_tokens:
             raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names
-        word_counts = np.bincount(corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words)
-        self.word_counts_ = word_counts.astype(np.float64)
-        self.tag_counts_ = np.bincount(corpus.tags.indices, minlength=corpus.n_tags).astype(np.float64)
+        self.word_counts_ = corpus.word_counts()
+        self.tag_counts_ = corpus.tag_sizes().astype(np.float64)
         return corpus
 
 

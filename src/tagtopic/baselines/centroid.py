@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from tagtopic.baselines.base import Baseline
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.ragged import owners_of
 from tagtopic.inference.arrays import Float64s
 
 
@@ -41,7 +42,7 @@ class TfidfCentroid(Baseline):
         # of less than one word its part, which meets the logarithm at 1 in value and slope
         weights = np.minimum(rows.data, 1) + np.log(np.maximum(rows.data, 1))
         rows.data = weights * self.idf_[rows.indices]
-        owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        owner = owners_of(rows.indptr)
         lengths = np.sqrt(np.bincount(owner, weights=rows.data**2, minlength=rows.shape[0]))
         rows.data /= np.maximum(lengths, 1e-12)[owner]
         return rows

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.compiled import compiled, compiled_reordering
+from tagtopic.corpus.ragged import offsets_of, owners_of
 from tagtopic.inference.arrays import Float64s, Int32s, Int64s
 
 State = NDArray[np.uint64]
@@ -33,11 +34,11 @@ class Tokens:
         lengths = np.add.reduceat(np.append(counts.data, 0), counts.indptr[:-1]) * (np.diff(counts.indptr) > 0)
         words = np.repeat(counts.indices, counts.data).astype(np.int32)
         topics = rng.integers(n_topics, size=len(words), dtype=np.int32)
-        return cls(np.append(0, np.cumsum(lengths)).astype(np.int64), words, topics)
+        return cls(offsets_of(lengths), words, topics)
 
     def owners(self) -> Int64s:
         """The document of each word."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        return owners_of(self.starts)
 
     def table(self, rows: Any, n_rows: int, n_topics: int) -> Int32s:
         """How many words of each row (a document, a tag, a word) have each topic."""

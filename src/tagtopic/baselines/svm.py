@@ -108,7 +108,7 @@ class TfidfSVM(Baseline):
         if len(labelled) != len(corpus):
             raise ValueError(f"there are {len(corpus)} documents but labels for {len(labelled)}")
         self.tag_names_ = labelled.tag_names
-        self.tag_counts_ = np.bincount(labelled.tags.indices, minlength=labelled.n_tags).astype(np.float64)
+        self.tag_counts_ = labelled.tag_sizes().astype(np.float64)
         self._targets = labelled.tags
 
     def _learn(self, corpus: Corpus) -> None:

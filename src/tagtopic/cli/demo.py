@@ -13,6 +13,7 @@ from tagtopic.cli import options
 from tagtopic.cli.help import examples
 from tagtopic.cli.output import print_table, remark, results
 from tagtopic.cli.tables import predictions_answer, tags_answer, topics_answer, weights_answer
+from tagtopic.files import write_text
 from tagtopic.optional import is_installed
 
 if TYPE_CHECKING:
@@ -88,14 +89,14 @@ def _report(path: Path, console: Console, model: TWDA, corpus: Corpus, texts: li
     """The report; what the console has shown as a picture, or as a page where the extra `explore` is missing."""
     if path.suffix.lower() == ".svg":
         picture = console.export_svg(title="tagtopic demo")
-        path.write_text(re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL), "utf-8")
+        write_text(path, re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL))
     elif is_installed("jinja2"):
         from tagtopic.explore import Explorer, ReportLimits, write_report
 
         write_report(Explorer(model, corpus, texts=texts, name="python-docs"), path, ReportLimits(*PAGES))
     else:
         remark("pip install 'tagtopic[explore]' makes the report one to click through")
-        path.write_text(console.export_html(), "utf-8")
+        write_text(path, console.export_html())
 
 
 def _tell(console: Console, model: TWDA, corpus: Corpus) -> None:

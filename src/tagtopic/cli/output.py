@@ -19,6 +19,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tagtopic.files import replacing
+
 FILE_KINDS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".feather")
 
 WIDTH = 160  # of tables that go to a file or a pipe
@@ -217,13 +219,8 @@ def write_rows(
     fields: Fields | None = None,
 ) -> None:
     """Write records to CSV, TSV, JSON Lines, JSON, Parquet or Arrow (``table``, if given), whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with told_as(path):
-            _write(rows, partial, path.suffix.lower(), value, table, fields)
-            partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with told_as(path), replacing(path) as temporary:
+        _write(rows, temporary, path.suffix.lower(), value, table, fields)
 
 
 def _write(

@@ -12,6 +12,7 @@ from tagtopic.cli.fit import INTERRUPTED, Kind, estimator_class
 from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, read_corpus, rules_of
 from tagtopic.cli.output import Answer, Column, remark, show, write_rows
+from tagtopic.files import replacing
 
 if TYPE_CHECKING:
     from tagtopic.evaluation.search_result import TopicSearch
@@ -120,7 +121,6 @@ def _write(found: TopicSearch, folder: Path, *, quiet: bool) -> None:
     write_rows(found.records(), folder / "table.csv")
     remark(f"wrote {folder / 'table.csv'}", quiet=quiet)
     if is_installed("matplotlib"):
-        partial = folder / ".plot.part"
-        found.plot().savefig(partial, format="svg")
-        partial.replace(folder / "plot.svg")
+        with replacing(folder / "plot.svg") as temporary:
+            found.plot().savefig(temporary, format="svg")
         remark(f"wrote {folder / 'plot.svg'}", quiet=quiet)

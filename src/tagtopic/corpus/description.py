@@ -87,8 +87,8 @@ def describe(corpus: "Corpus", n: int) -> Description:
     """Gather the figures, with the n most used tags and words."""
     lengths = corpus.lengths()
     tags_per_document = np.diff(corpus.tags.indptr)
-    tag_use = np.bincount(corpus.tags.indices, minlength=corpus.n_tags)
-    word_use = np.bincount(corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words)
+    tag_use = corpus.tag_sizes()
+    word_use = corpus.word_counts()
     hashes = corpus.ids.hashes()
     return Description(
         n_documents=len(corpus),

@@ -1,11 +1,10 @@
 """Folders that appear whole or not at all."""
 
 import contextlib
-import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 
 @contextlib.contextmanager
@@ -18,10 +17,10 @@ def new_folder(path: Path, *, marker: str) -> Iterator[Path]:
     """
     check_replaceable(path, marker=marker)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    temporary.mkdir()
     try:
         yield temporary
-        temporary.chmod(0o777 & ~umask())  # mkdtemp makes it the owner's alone
         _move_into_place(temporary, path, marker)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -42,7 +41,7 @@ def _move_into_place(temporary: Path, path: Path, marker: str) -> None:
     if not path.exists():
         temporary.rename(path)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
+    old = path.with_name(f".{path.name}.{uuid4().hex}.old")
     path.rename(old)
     try:
         temporary.rename(path)
@@ -50,10 +49,3 @@ def _move_into_place(temporary: Path, path: Path, marker: str) -> None:
         old.rename(path)
         raise
     shutil.rmtree(old, ignore_errors=True)
-
-
-def umask() -> int:
-    """The permissions that new files of this process do not get."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -10,6 +10,7 @@ from tagtopic.compiled import compiled
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.matrices import csr
 from tagtopic.corpus.names import Names
+from tagtopic.corpus.ragged import offsets_of
 
 
 @compiled
@@ -52,5 +53,5 @@ def split_tokens(corpus: Corpus, random_state: int = 0) -> tuple[Any, Any]:
 def with_data(counts: Any, data: Any) -> Any:
     """The matrix with other counts in its entries, less those that are zero."""
     kept = data > 0
-    offsets = np.append(0, np.cumsum(kept))[counts.indptr]
+    offsets = offsets_of(kept)[counts.indptr]
     return csr(offsets, counts.indices[kept], data[kept], counts.shape[1])

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tagtopic.corpus import frames, ragged
+from tagtopic.corpus.ragged import offsets_of
 
 INT32_MAX = 2**31 - 1
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -48,7 +49,7 @@ def move_columns(matrix: Any, target: NDArray[np.int32], n_columns: int) -> Any:
     """The matrix with column j moved to target[j], or dropped where that is negative; targets are distinct."""
     columns = target[matrix.indices] if matrix.nnz else matrix.indices
     keep = columns >= 0
-    offsets = np.append(0, np.cumsum(keep))[matrix.indptr]
+    offsets = offsets_of(keep)[matrix.indptr]
     columns, data = columns[keep], matrix.data[keep]
     if (np.diff(target[target >= 0]) < 0).any():
         moved = sp.csr_array((data, columns, offsets), shape=(len(offsets) - 1, n_columns))
@@ -140,7 +141,7 @@ def _whole_number_matrix(values: Any, what: str, column: str, *, fractional: boo
     offsets, columns, data = matrix.indptr, matrix.indices, matrix.data
     used = data != 0
     if not used.all():
-        offsets, columns, data = np.append(0, np.cumsum(used))[offsets], columns[used], data[used]
+        offsets, columns, data = offsets_of(used)[offsets], columns[used], data[used]
     # copies, so that nothing the caller does to their matrix later can reach the corpus
     return csr(offsets.astype(np.int64), columns.astype(np.int32), data.astype(np.int32), int(matrix.shape[1]))
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.matrices import csr
+from tagtopic.corpus.ragged import offsets_of
 
 DRAWS = 32
 
@@ -59,7 +60,7 @@ def _draw_others(rng: np.random.Generator, choice: Any, mine: Any, wanted: int) 
 
 
 def _with_tags(corpus: Corpus, rows: list[Any]) -> Corpus:
-    starts = np.append(0, np.cumsum([len(row) for row in rows]))
+    starts = offsets_of(np.array([len(row) for row in rows], np.int64))
     columns = np.concatenate([*rows, np.zeros(0, np.int32)]).astype(np.int32)
     tags = csr(starts, columns, np.ones(len(columns), corpus.tags.data.dtype), corpus.n_tags)
     return corpus.with_matrices(tags=tags)

@@ -21,6 +21,11 @@ def offsets_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
     return offsets
 
 
+def owners_of(offsets: NDArray[Any]) -> NDArray[np.int64]:
+    """The row of each entry, for rows that start at these places."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
 def take_range(offsets: Offsets, values: NDArray[T], start: int, stop: int) -> tuple[Offsets, NDArray[T]]:
     """Rows start to stop; the values are a view, so a memory map is neither read nor copied."""
     first, last = int(offsets[start]), int(offsets[stop])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tagtopic.corpus.mapped import release
+from tagtopic.corpus.ragged import offsets_of
 from tagtopic.engines.blocks import Block
 from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.inference.arrays import Float64s, Int32s, Int64s, State
@@ -76,6 +77,6 @@ def evidence_of_block(block: Block, state: State, *, latent: bool) -> WeightEvid
         tags = np.insert(tags, starts[1:], np.int32(block.n_tags))
         sizes = sizes + 1
     kept = sizes >= 2
-    kept_starts = np.append(0, np.cumsum(sizes[kept])).astype(np.int64)
+    kept_starts = offsets_of(sizes[kept])
     kept_tags = np.ascontiguousarray(tags[np.repeat(kept, sizes)], np.int32)
     return WeightEvidence(kept_starts, kept_tags, log_weights, documents)

@@ -19,6 +19,7 @@ import numpy as np
 
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import move_columns
+from tagtopic.corpus.ragged import offsets_of
 from tagtopic.evaluation.topics import first_words
 from tagtopic.inference.arrays import Float64s
 from tagtopic.isolated import Arrays, run_isolated
@@ -95,7 +96,7 @@ def measure(arrays: Arrays, settings: dict[str, Any]) -> Arrays:
     for first in range(0, len(topics), TOPICS_AT_ONCE):
         chosen = [[str(word) for word in topic if word >= 0] for topic in topics[first : first + TOPICS_AT_ONCE]]
         relevant = np.isin(words, topics[first : first + TOPICS_AT_ONCE])
-        offsets = np.append(0, np.cumsum(relevant))[starts]
+        offsets = offsets_of(relevant)[starts]
         named = [str(word) for word in words[relevant]]
         texts = [named[a:b] for a, b in pairwise(offsets)]
         parts.append(_npmi(chosen, [*texts, []]))

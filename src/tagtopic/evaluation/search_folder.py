@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagtopic.evaluation.search_result import TopicCount
+from tagtopic.files import write_text
 from tagtopic.models.checkpoint import NOT_PART_OF_A_RUN, described
 
 if TYPE_CHECKING:
@@ -92,9 +92,4 @@ def _claim(path: Path, key: str) -> None:
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(json.dumps(content, indent=2), encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_text(path, json.dumps(content, indent=2))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from typing import Any
 
 from tagtopic._version import __version__
 from tagtopic.bars import BAR, COUNT, GONE, LEFT, is_watched, new_bar
+from tagtopic.files import write_text
 from tagtopic.optional import MissingExtraError
 
 Settings = dict[str, Any]
@@ -119,14 +119,7 @@ class Grid:
 
     def _save(self, cell: Cell) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.path(cell.settings)
-        # two runs of one grid may be at the same cell
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            partial.write_text(json.dumps(asdict(cell), ensure_ascii=False, indent=1), "utf-8")
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_text(self.path(cell.settings), json.dumps(asdict(cell), ensure_ascii=False, indent=1))
 
 
 def _measured(settings: Settings, measure: Measure) -> tuple[Cell, bool]:

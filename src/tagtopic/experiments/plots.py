@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tagtopic.files import replacing
 from tagtopic.optional import require
 
 COLOURS = {
@@ -43,10 +43,10 @@ def write_plot(draw: Callable[[Any], None], path: Path) -> None:
         figure = Figure(figsize=(6, 4), layout="constrained")
         draw(figure)
         for kind in ("svg", "png"):
-            partial = path.with_name(f".{path.name}.{os.getpid()}.{kind}")
             # no date in the file: the same numbers give the same bytes
-            figure.savefig(partial, format=kind, dpi=RESOLUTION, metadata={"Date": None} if kind == "svg" else None)
-            partial.replace(path.with_name(f"{path.name}.{kind}"))
+            dated = {"Date": None} if kind == "svg" else None
+            with replacing(path.with_name(f"{path.name}.{kind}")) as temporary:
+                figure.savefig(temporary, format=kind, dpi=RESOLUTION, metadata=dated)
 
 
 def style(name: str) -> dict[str, Any]:

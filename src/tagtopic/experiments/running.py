@@ -11,7 +11,8 @@ from tagtopic.experiments.experiment import Experiment, Plan
 from tagtopic.experiments.grid import Cell, Grid, Row, Tell, title_of
 from tagtopic.experiments.plots import require_matplotlib, write_plot
 from tagtopic.experiments.subject import Subject
-from tagtopic.experiments.tables import Table, write_parquet, write_text
+from tagtopic.experiments.tables import Table, write_parquet
+from tagtopic.files import write_text
 
 NAMES = ("perplexity", "tags", "classify", "noise", "scale")
 
@@ -120,7 +121,7 @@ def _write(experiment: Experiment, subject: Subject, done: list[Cell], missing: 
     everything = rows + [_error_row(cell) for cell in failed]
     files = [folder / f"{experiment.name}.{kind}" for kind in ("parquet", "md", "svg", "png")]
     write_parquet(everything, files[0])
-    write_text(_page(experiment, subject, tables, failed, missing), files[1])
+    write_text(files[1], _page(experiment, subject, tables, failed, missing))
     if rows:
         write_plot(lambda figure: experiment.draw(rows, figure), folder / experiment.name)
     return Outcome(experiment, everything, tables, missing, failed, files if rows else files[:2])

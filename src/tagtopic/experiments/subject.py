@@ -162,7 +162,7 @@ def _complete(subject: Subject) -> Subject:
 def commonest_tags(subject: Subject, n: int) -> Subject:
     """With the n tags on most documents only."""
     corpus = subject.corpus
-    documents = np.bincount(corpus.tags.indices, minlength=corpus.n_tags)
+    documents = corpus.tag_sizes()
     kept = np.sort(np.argsort(-documents, kind="stable")[:n])
     names = [corpus.tag_names[j] for j in kept]
     return _complete(Subject(corpus.align(corpus.words, names).corpus, subject.labels))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tagtopic.experiments.grid import Row
+from tagtopic.files import replacing
 
 
 @dataclass(frozen=True)
@@ -96,19 +97,5 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
 
     columns = list(dict.fromkeys(name for row in rows for name in row))
     table = pa.table({name: [row.get(name) for row in rows] for name in columns})
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        parquet.write_table(table, partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def write_text(text: str, path: Path) -> None:
-    """A text file, whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(text, "utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as temporary:
+        parquet.write_table(table, temporary)

@@ -17,7 +17,6 @@ from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from tagtopic.explore.rendering import Renderer, static_file
 from tagtopic.explore.separated import csv_pieces
 from tagtopic.explore.views.audit import PARTS, audit_rows
 from tagtopic.explore.views.search import DocumentList, FoundDocument, TagList
+from tagtopic.files import write_text
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
@@ -75,12 +75,7 @@ def write_report(explorer: Explorer, path: str | PathLike[str], limits: ReportLi
     path = Path(path)
     html = render_report(explorer, limits or ReportLimits())
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        temporary.write_text(html, "utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_text(path, html)
 
 
 def render_report(explorer: Explorer, limits: ReportLimits) -> str:

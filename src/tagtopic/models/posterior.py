@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.ragged import owners_of
 from tagtopic.engines.base import as_model
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.workers import cut_evenly
@@ -70,7 +71,7 @@ def infer(
 def weight_shares(corpus: Corpus, xi: Floats, xi_latent: Floats) -> tuple[Floats, Floats]:
     """The mean weight of each tag entry, and of each document's latent tag."""
     starts = corpus.tags.indptr
-    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    owner = owners_of(starts)
     totals = np.bincount(owner, weights=xi, minlength=len(starts) - 1) + xi_latent
     totals[totals == 0] = 1.0
     return (xi / totals[owner]).astype(xi.dtype), (xi_latent / totals).astype(xi.dtype)

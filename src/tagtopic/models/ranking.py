@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from tagtopic.corpus.names import Names
+from tagtopic.corpus.ragged import offsets_of
 from tagtopic.models.records import Coded, Records
 
 Ranked = list[tuple[str, float]]
@@ -28,7 +29,7 @@ class RankedTags(Sequence[Ranked]):
         if n is not None:
             place = np.arange(len(owner)) - np.repeat(weights.indptr[:-1], sizes)
             order, sizes = order[place < n], np.minimum(sizes, n)
-        starts = np.append(0, np.cumsum(sizes))
+        starts = offsets_of(sizes)
         return cls(starts, weights.indices[order], weights.data[order], tag_names)
 
     def __len__(self) -> int:

@@ -89,7 +89,7 @@ def start_topics(
 
 def commonest_words(corpus: Corpus) -> Int32s:
     """The columns of the words that occur, at most the ``WORDS`` commonest, in order."""
-    sizes = np.bincount(corpus.counts.indices, weights=corpus.counts.data, minlength=corpus.n_words)
+    sizes = corpus.word_counts()
     return np.sort(np.argsort(-sizes, kind="stable")[: min(WORDS, np.count_nonzero(sizes))]).astype(np.int32)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any, BinaryIO
-from uuid import uuid4
 
 import numpy as np
 
 from tagtopic._version import __version__
 from tagtopic.corpus.mapped import release
 from tagtopic.engines.workers import cut_rows
+from tagtopic.files import replacing
 
 TYPES = {"<f8": "F64", "<f4": "F32", "<i8": "I64", "<i4": "I32", "|u1": "U8", "|i1": "I8", "|b1": "BOOL"}
 """What safetensors calls the types of our arrays."""
@@ -25,19 +25,14 @@ class StorageError(ValueError):
 
 
 def write_tensors(path: Path, kind: str, header: dict[str, Any], tensors: dict[str, Any]) -> None:
-    """Write under a temporary name beside ``path``, then rename.
+    """Write a file, whole or not at all.
 
     The format is safetensors' (8 bytes of length, JSON, then the arrays); its own writer would first make a copy of
     everything in memory.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        with temporary.open("wb") as file:
-            _write(file, {kind: json.dumps(header)}, {name: np.atleast_1d(array) for name, array in tensors.items()})
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        _write(file, {kind: json.dumps(header)}, {name: np.atleast_1d(array) for name, array in tensors.items()})
 
 
 def _write(file: BinaryIO, metadata: dict[str, str], arrays: dict[str, Any]) -> None:

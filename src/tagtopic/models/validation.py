@@ -25,6 +25,7 @@ from tagtopic.corpus.growing import GrowingArray
 from tagtopic.corpus.halves import scored_counts, with_data
 from tagtopic.corpus.mapped import release
 from tagtopic.corpus.matrices import csr
+from tagtopic.corpus.ragged import offsets_of, owners_of
 from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.inference.arrays import Floats, Int32s, Int64s, State
 from tagtopic.inference.completion import log_probabilities
@@ -152,7 +153,7 @@ def _sample(corpus: Collection, fraction: float, seed: int) -> Int64s:
 def _both_halves(sampled: Corpus, scored: Any) -> Any:
     """Which documents have words in both halves: the others are left whole."""
     starts = sampled.counts.indptr
-    held = np.bincount(np.repeat(np.arange(len(sampled)), np.diff(starts)), weights=scored, minlength=len(sampled))
+    held = np.bincount(owners_of(starts), weights=scored, minlength=len(sampled))
     return (held > 0) & (held < sampled.lengths())
 
 
@@ -173,7 +174,7 @@ def _without(counts: Any, rows: Int64s, scored: Any, folder: Path) -> Any:
             n_mine = int(mine.sum())
             data[mine] -= scored[taken : taken + n_mine]
             taken += n_mine
-            offsets.append(np.append(0, np.cumsum(data > 0))[starts[1:]] + len(words))
+            offsets.append(offsets_of(data > 0)[starts[1:]] + len(words))
             words.append(counts.indices[entries][data > 0])
             kept.append(data[data > 0])
             release(counts.indices[entries], counts.data[entries])
@@ -186,8 +187,8 @@ def _held_out(corpus: Collection, training: Collection, rows: Int64s, scored: An
     known = training.word_counts() > 0
     words = sampled.with_matrices(counts=with_data(sampled.counts, scored * known[sampled.counts.indices]))
     used = np.flatnonzero(np.diff(words.counts.indptr))
-    tag_starts = np.append(0, np.cumsum(corpus.document_sizes()[1], dtype=np.int64))
+    tag_starts = offsets_of(corpus.document_sizes()[1])
     starts = tag_starts[rows[used]]
     lengths = tag_starts[rows[used] + 1] - starts
-    entries = np.repeat(starts - np.append(0, np.cumsum(lengths))[:-1], lengths) + np.arange(lengths.sum())
+    entries = np.repeat(starts - offsets_of(lengths)[:-1], lengths) + np.arange(lengths.sum())
     return HeldOut(rows[used], entries.astype(np.int64), words[used])

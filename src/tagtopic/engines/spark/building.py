@@ -19,6 +19,7 @@ from tagtopic.corpus import counting, ragged
 from tagtopic.corpus.columns import given
 from tagtopic.corpus.known import KnownWords, known_words
 from tagtopic.corpus.names import Names
+from tagtopic.corpus.ragged import offsets_of
 from tagtopic.corpus.reading.read import Request
 from tagtopic.corpus.rows import Rows
 from tagtopic.corpus.rules import TextRules
@@ -96,7 +97,7 @@ class Taken(NamedTuple):
             mine = slice(documents.word_starts[row], documents.word_starts[row + 1])
             counts[mine] -= self.counts[self.starts[i] : self.starts[i + 1]]
         kept = counts > 0
-        starts = np.append(0, np.cumsum(kept))[documents.word_starts]
+        starts = offsets_of(kept)[documents.word_starts]
         return documents._replace(word_starts=starts, words=documents.words[kept], counts=counts[kept])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import digamma, polygamma
 
+from tagtopic.corpus.ragged import offsets_of
 from tagtopic.engines.spark.components import Links, into_bins, links_of, tag_components
 from tagtopic.engines.spark.evidence import NamedEvidence, Whose, merged
 from tagtopic.engines.spark.scratch import Scratch
@@ -189,5 +190,5 @@ def newton_step(prior: float, sums: Float64s, hyper: HyperPrior) -> float:
 def _of_documents(evidence: WeightEvidence, kept: Learnt) -> WeightEvidence:
     """The tag sets of some documents; the sums are left as they are."""
     sizes = np.diff(evidence.starts)
-    starts = np.append(0, np.cumsum(sizes[kept])).astype(np.int64)
+    starts = offsets_of(sizes[kept])
     return replace(evidence, starts=starts, tags=evidence.tags[np.repeat(kept, sizes)])

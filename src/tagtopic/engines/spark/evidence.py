@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tagtopic.corpus.ragged import offsets_of
 from tagtopic.engines.spark.scratch import Scratch
 from tagtopic.engines.weight_evidence import evidence_of_block
 from tagtopic.inference.arrays import Int32s
@@ -47,5 +48,5 @@ def merged(parts: list[NamedEvidence]) -> NamedEvidence:
         documents[place] += part.evidence.documents
         tags.append(place[part.evidence.tags])
         sizes.append(np.diff(part.evidence.starts))
-    starts = np.append(0, np.cumsum(np.concatenate(sizes))).astype(np.int64)
+    starts = offsets_of(np.concatenate(sizes))
     return NamedEvidence(names, WeightEvidence(starts, np.concatenate(tags), log_weights, documents))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagtopic.corpus.ragged import offsets_of
 from tagtopic.engines.local import Extent, LocalRun, block_state
 from tagtopic.engines.spark.corpus import SparkCorpus
 from tagtopic.engines.spark.run import BRING_BYTES, SparkRun
@@ -73,7 +74,7 @@ class RemoteRun(SparkRun):
     def weight_evidence(self, parameters: Parameters) -> CorpusEvidence:
         """What the documents, as they stand, say of pi: their tags come to the driver too, once."""
         if self._tags is None:
-            starts = np.append(0, np.cumsum(self.corpus.document_sizes()[1], dtype=np.int64))
+            starts = offsets_of(self.corpus.document_sizes()[1])
             self._tags = starts, np.concatenate([np.zeros(0, np.int32), *self.cluster.run(BringTags(), self.step)])
         return CorpusEvidence(*self._tags, self.state, parameters, self.workers)
 

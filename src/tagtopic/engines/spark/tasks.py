@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tagtopic.corpus.ragged import owners_of
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalRun, fill_state
 from tagtopic.engines.spark.scratch import FRESH, Scratch, ScratchBlock
@@ -149,7 +150,7 @@ def first_state(stored: ScratchBlock, own: Parameters, *, each_rho: bool) -> Sta
         np.empty(n_documents, dtype),
         np.empty((n_documents if each_rho else 1, len(own.mu)), dtype),
     )
-    owner = np.repeat(np.arange(n_documents), np.diff(documents.word_starts))
+    owner = owners_of(documents.word_starts)
     lengths = np.bincount(owner, weights=documents.counts, minlength=n_documents)
     fill_state(state, documents.tag_starts, documents.tags, lengths, own, each_rho=each_rho)
     return state

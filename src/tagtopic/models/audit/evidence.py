@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.corpus.matrices import keep_columns
+from tagtopic.corpus.ragged import offsets_of, owners_of
 from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
 from tagtopic.inference.arrays import Float64s, Floats, read_only
 from tagtopic.inference.tag_evidence import N_COLUMNS, N_MEASURES, Evidence, Reach, gather_given
@@ -55,7 +56,7 @@ class Asked:
     @property
     def owner(self) -> Any:
         """The document of each entry."""
-        return owners(self.tags)
+        return owners_of(self.tags.indptr)
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Remembered:
 
 def evidence(remembered: Remembered, asked: Asked, n_jobs: int | None) -> Float64s:
     """(entries, figures): all that speaks for or against each entry."""
-    pairs = np.append(0, np.cumsum(np.diff(asked.tags.indptr) * np.diff(asked.carried.indptr)))
+    pairs = offsets_of(np.diff(asked.tags.indptr) * np.diff(asked.carried.indptr))
     parts = [asked[first:last] for first, last in cut_evenly(pairs, PAIRS)]
     rest = [
         np.hstack([_topics_alike(remembered, p), _meetings(remembered, p), _topics_of_others(remembered, p)])
@@ -141,11 +142,6 @@ def topic_vectors(vectors: Any, word_topics: Floats) -> Floats:
     """Each document's topics by its words alone: the mean of p(topic | word), as the words weigh."""
     mixed = vectors @ word_topics
     return np.asarray(mixed / np.maximum(mixed.sum(axis=1, keepdims=True), 1e-12))
-
-
-def owners(tags: Any) -> Any:
-    """The row of each entry of a CSR matrix."""
-    return np.repeat(np.arange(tags.shape[0]), np.diff(tags.indptr))
 
 
 def _documents_alike(remembered: Remembered, asked: Asked, n_jobs: int | None) -> Floats:
@@ -224,7 +220,7 @@ def _topics_of_others(remembered: Remembered, asked: Asked) -> Float64s:
     topics = remembered.topics_of(asked.vectors)
     carried, tags = asked.carried, asked.tags
     sums = np.zeros_like(topics)
-    np.add.at(sums, owners(carried), _profiles(remembered, asked.rows, topics, carried))
+    np.add.at(sums, owners_of(carried.indptr), _profiles(remembered, asked.rows, topics, carried))
     own, owner = _profiles(remembered, asked.rows, topics, tags), asked.owner
     among = np.asarray(carried[owner, tags.indices]).ravel() > 0 if len(owner) else np.zeros(0, bool)
     others = sums[owner] - among[:, None] * own
@@ -236,7 +232,7 @@ def _topics_of_others(remembered: Remembered, asked: Asked) -> Float64s:
 
 def _profiles(remembered: Remembered, rows: Any, topics: Floats, tags: Any) -> Floats:
     """The mean topics of the other documents of each entry's tag, nearly of length 1; shorter if nothing is special."""
-    owner = owners(tags)
+    owner = owners_of(tags.indptr)
     itself = remembered.carries(rows, owner, tags.indices).astype(np.float64)
     sums = remembered.tag_topics[tags.indices] - itself[:, None] * topics[owner]
     means = sums / (remembered.sizes[tags.indices] - itself + STEADY)[:, None]

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.stats import chi2
 
 from tagtopic.corpus.kinds import kinds_of
+from tagtopic.corpus.ragged import owners_of
 from tagtopic.inference.arrays import Float64s
 from tagtopic.inference.parameters import Parameters
 from tagtopic.models.audit.duplicates import NearDuplicate, near_duplicates
@@ -114,7 +115,7 @@ def audit(
     by_word = np.asarray(parameters.psi, np.float64) * topic_shares
     word_topics = by_word / np.maximum(by_word.sum(axis=1, keepdims=True), 1e-300)
     fit = tag_fit(predictor, word_topics, np.asarray(word_counts) > 0, corpus, n_jobs)
-    owner = np.repeat(np.arange(len(corpus)), np.diff(corpus.tags.indptr))
+    owner = owners_of(corpus.tags.indptr)
     weights = np.asarray(posteriors.weights.data, np.float64)
     expected = expected_weights(parameters, corpus, owner)
     kinds, latent = _kinds(corpus, weights, fit.probability, owner, np.asarray(posteriors.latent, np.float64))

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.corpus.mapped import column_sizes
+from tagtopic.corpus.ragged import offsets_of
 from tagtopic.engines.workers import Workers, cut_evenly
 from tagtopic.inference.arrays import Floats, Int32s, Int64s, read_only
 from tagtopic.inference.tag_memory import NEW, Memory, squared_lengths, weigh
@@ -74,7 +75,7 @@ def few_words(counts: Any, fewer_than: int, random: np.random.Generator) -> Any:
     place = np.empty(counts.nnz, np.int64)
     place[order] = np.arange(counts.nnz) - np.repeat(counts.indptr[:-1], lengths)
     kept = place < random.integers(1, fewer_than, counts.shape[0])[owner]
-    starts = np.append(0, np.cumsum(kept))[counts.indptr]
+    starts = offsets_of(kept)[counts.indptr]
     return sp.csr_array((counts.data[kept], counts.indices[kept], starts), shape=counts.shape)
 
 

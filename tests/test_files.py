@@ -1,0 +1,34 @@
+"""Files appear whole or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from tagtopic.files import replacing, write_text
+
+
+def test_what_was_there_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    write_text(path, "old")
+    for problem in (OSError, KeyboardInterrupt):
+        with pytest.raises(problem):
+            write_half(path, problem)
+        assert path.read_text() == "old"
+    write_text(path, "né")
+    assert path.read_bytes() == "né".encode()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def write_half(path: Path, problem: type[BaseException]) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text("half")
+        raise problem
+
+
+def test_two_who_write_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "cell.json"
+    with replacing(path) as first, replacing(path) as second:
+        first.write_text("first")
+        second.write_text("second")
+    assert path.read_text() == "first"  # the last that was done
+    assert list(tmp_path.iterdir()) == [path]
