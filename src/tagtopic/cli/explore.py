@@ -78,7 +78,7 @@ def report(
     explorer = open_explorer(model, corpus, columns, compare, name, jobs=jobs, quiet=quiet)
     with told_as(path):
         write_report(explorer, path, ReportLimits(most_tags, most_documents))
-    remark(f"wrote {output} ({path.stat().st_size / 1e6:.1f} MB)", quiet=quiet)
+    remark(f"wrote {output} ({path.stat().st_size / 1e3:,.0f} kB)", quiet=quiet)
 
 
 def serve(

@@ -21,8 +21,8 @@ def load_python_docs(
     packages: Iterable[str] | None = None,
     *,
     min_words: int = 15,
-    min_word_documents: int = 5,
-    max_word_share: float = 0.25,
+    min_df: int = 5,
+    max_df: float = 0.25,
     min_tag_documents: int = 5,
     texts_into: list[str] | None = None,
 ) -> Corpus:
@@ -40,7 +40,7 @@ def load_python_docs(
         of scientific ones that is installed.
     min_words:
         Docstrings with fewer words are left out.
-    min_word_documents, max_word_share:
+    min_df, max_df:
         Words in fewer documents, or in a larger share of them, are left out of the vocabulary.
     min_tag_documents:
         Tags on fewer documents are left out.
@@ -50,7 +50,7 @@ def load_python_docs(
     Examples
     --------
     >>> from tagtopic.datasets import load_python_docs
-    >>> corpus = load_python_docs(["json"], min_word_documents=1, min_tag_documents=1)
+    >>> corpus = load_python_docs(["json"], min_df=1, min_tag_documents=1)
     >>> "parameter:indent" in corpus.tag_names
     True
     """
@@ -71,8 +71,8 @@ def load_python_docs(
         texts,
         [tags for _, tags in documents.values()],
         ids=list(documents),
-        min_df=min_word_documents,
-        max_df=max_word_share,
+        min_df=min_df,
+        max_df=max_df,
         min_tag_documents=min_tag_documents,
     )
 

@@ -79,7 +79,7 @@ def audit_rows(explorer: Explorer, part: str) -> Iterator[dict[str, str | int | 
     if part == "entries":
         for entry in found.entries:
             yield {
-                "document": entry.document,
+                "id": entry.document,
                 "document_number": entry.document_number,
                 "tag": entry.tag,
                 **_judgement(entry),
