@@ -78,8 +78,8 @@ class RemoteCorpus(Collection):
         """The same documents, as if they had no tags."""
 
     @abstractmethod
-    def less(self, rows: NDArray[np.int64], taken: NDArray[Any]) -> "RemoteCorpus":
-        """The same documents with some of the words of `rows` taken out: `taken` is how many, by entry."""
+    def less(self, rows: NDArray[np.int64], words: NDArray[np.int32], taken: NDArray[Any]) -> "RemoteCorpus":
+        """The same documents with some of the words of `rows` taken out: which, and how many, by entry."""
 
     @abstractmethod
     def close(self) -> None:

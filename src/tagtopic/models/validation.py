@@ -117,8 +117,8 @@ def hold_out(corpus: Collection, fraction: float | None, seed: int) -> Iterator[
     sampled = corpus[rows]
     scored = scored_counts(sampled, seed)
     scored *= _repeated(_both_halves(sampled, scored), sampled.counts.indptr)
-    with _less(corpus, rows, scored) as training:
-        held_out = _held_out(corpus, training, rows, scored)
+    with _less(corpus, rows, sampled, scored) as training:
+        held_out = _held_out(corpus, training, rows, sampled, scored)
         if not len(held_out.rows):
             raise ValueError(
                 f"a share of {fraction:g} holds out no word of {len(corpus)} documents (validation_fraction asks for "
@@ -129,10 +129,10 @@ def hold_out(corpus: Collection, fraction: float | None, seed: int) -> Iterator[
 
 
 @contextmanager
-def _less(corpus: Collection, rows: Int64s, scored: Any) -> Iterator[Collection]:
-    """The corpus without the scored tokens of ``rows``."""
+def _less(corpus: Collection, rows: Int64s, sampled: Corpus, scored: Any) -> Iterator[Collection]:
+    """The corpus without the scored tokens of ``rows``, the documents that are ``sampled``."""
     if isinstance(corpus, RemoteCorpus):
-        training = corpus.less(rows, scored)
+        training = corpus.less(rows, sampled.counts.indices, scored)
         try:
             yield training
         finally:
@@ -181,9 +181,8 @@ def _without(counts: Any, rows: Int64s, scored: Any, folder: Path) -> Any:
         return csr(np.concatenate(offsets), words.finish(), kept.finish(), counts.shape[1])
 
 
-def _held_out(corpus: Collection, training: Collection, rows: Int64s, scored: Any) -> HeldOut:
+def _held_out(corpus: Collection, training: Collection, rows: Int64s, sampled: Corpus, scored: Any) -> HeldOut:
     """The scored words of the sample, less those that training never saw: no model can know them."""
-    sampled = corpus[rows]
     known = training.word_counts() > 0
     words = sampled.with_matrices(counts=with_data(sampled.counts, scored * known[sampled.counts.indices]))
     used = np.flatnonzero(np.diff(words.counts.indptr))

@@ -184,11 +184,10 @@ class SparkCorpus(RemoteCorpus):
             raise ValueError("the documents on the cluster have tags, and this model has none: read them with tags=()")
         return self
 
-    def less(self, rows: NDArray[np.int64], taken: NDArray[Any]) -> SparkCorpus:
-        """The same documents, read again, with words of ``rows`` taken out: ``taken`` is how many, by entry."""
+    def less(self, rows: NDArray[np.int64], words: NDArray[np.int32], taken: NDArray[Any]) -> SparkCorpus:
+        """The same documents, read again, with words of ``rows`` taken out: which, and how many, by entry."""
         starts = offsets_of(self.document_sizes()[0][rows])
-        sampled = self[rows].counts.indices
-        counts = self._found.word_counts - np.bincount(sampled, weights=taken, minlength=self.n_words)
+        counts = self._found.word_counts - np.bincount(words, weights=taken, minlength=self.n_words)
         built = self._built.less(Taken(rows, starts, taken))
         return SparkCorpus(self.engine, self.context, replace(self._found, word_counts=counts), built)
 
