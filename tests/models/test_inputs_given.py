@@ -196,3 +196,10 @@ def test_lists_of_words_and_iterators_are_documents() -> None:
 def test_a_data_frame_of_texts_is_an_error_that_says_what_to_do() -> None:
     with pytest.raises(TypeError, match=r"column 'plot' is of type .* \(Corpus.read takes a data frame"):
         TWDA(2).fit(pd.DataFrame({"plot": ["a ship"], "year": [1979]}))
+
+
+def test_a_sparse_data_frame_of_counts_is_not_made_dense(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame.sparse.from_spmatrix(sp.csr_array(np.array(COUNTS)), columns=["sea", "ship"])
+    monkeypatch.setattr(pd.DataFrame, "to_numpy", lambda *_: pytest.fail("it was made dense"))
+    model = TWDA(2, max_iter=1, progress=False).fit(frame, tags=TAGS)
+    assert model.words_ == ("sea", "ship")

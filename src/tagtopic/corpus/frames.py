@@ -31,19 +31,29 @@ def matrix_of(table: Any, what: str) -> Any:
     return np.column_stack(columns) if columns else np.zeros(table.shape)
 
 
+def require_numbers(table: Any, what: str) -> None:
+    """Raise if a data frame has a column of something else; its values are not looked at."""
+    for name, dtype in zip(table.columns, table.dtypes, strict=True):
+        _check_type(dtype, name, what)
+
+
 def _column(frame: Any, j: int) -> Any:
     return frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j]
 
 
 def _numbers(column: Any, name: Any, what: str) -> NDArray[np.float64]:
-    if not _has_numbers(column.dtype):
-        raise TypeError(
-            f"{what} is a data frame whose column {name!r} is of type {column.dtype}: expected numbers in every column "
-            "(Corpus.read takes a data frame with columns of texts and tags)"
-        )
+    _check_type(column.dtype, name, what)
     missing = {"dtype": np.float64, "na_value": np.nan} if hasattr(column, "iloc") else {}
     values: NDArray[np.float64] = column.to_numpy(**missing).astype(np.float64)
     return values
+
+
+def _check_type(dtype: Any, name: Any, what: str) -> None:
+    if not _has_numbers(dtype):
+        raise TypeError(
+            f"{what} is a data frame whose column {name!r} is of type {dtype}: expected numbers in every column "
+            "(Corpus.read takes a data frame with columns of texts and tags)"
+        )
 
 
 def _has_numbers(dtype: Any) -> bool:

@@ -68,7 +68,7 @@ def is_texts(X: Any) -> bool:
 def check_no_documents(X: Any) -> None:
     """Say what to do with a data frame of texts, where a table of numbers is expected."""
     if frames.is_frame(X):
-        frames.matrix_of(X, "X")
+        frames.require_numbers(X, "X")
 
 
 def check_ignored(y: Any, tags: Any) -> None:
