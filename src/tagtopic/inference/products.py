@@ -1,4 +1,4 @@
-"""Rows of a matrix times a vector."""
+"""Rows of a matrix times a vector, and sums, by the vector units."""
 
 from __future__ import annotations
 
@@ -28,3 +28,12 @@ def products_with_four(rows: Floats, first: int, vector: Floats) -> Any:
         s2 += e * rows[first + 2, k]
         s3 += e * rows[first + 3, k]
     return s0, s1, s2, s3
+
+
+@compiled_reordering
+def total_of(values: Floats) -> Any:
+    """``values.sum()``, by the vector units."""
+    total = values.dtype.type(0)
+    for i in range(values.shape[0]):
+        total += values[i]
+    return total

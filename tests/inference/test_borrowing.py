@@ -1,0 +1,70 @@
+"""Borrowed arrays are the arrays themselves."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import config
+
+from tagtopic.compiled import compiled
+from tagtopic.inference.arrays import Float64s
+from tagtopic.inference.borrowing import borrow
+
+ALLOCATIONS: Any = import_module("numba.core.runtime._nrt_python")
+"""Numba's count of what it allocates and frees."""
+
+
+@compiled
+def doubled(values: Float64s) -> Float64s:
+    """Each element twice, by a slice of a borrowed array; the owner is returned."""
+    borrowed = borrow(values)[1:]
+    for i in range(borrowed.shape[0]):
+        borrowed[i] *= 2
+    return values
+
+
+@compiled
+def sum_of_rooms(n: int) -> float:
+    """Sum 0 + ... + n - 1, each taken from room that was borrowed from the function above it."""
+    total = 0.0
+    for i in range(n):
+        room = np.full(1000, float(i))
+        total += last_of(room)
+    return total
+
+
+@compiled
+def last_of(room: Float64s) -> float:
+    """The last element."""
+    borrowed = borrow(room)[500:]
+    return float(borrowed[-1])
+
+
+def test_what_is_written_to_a_borrowed_array_is_in_its_owner() -> None:
+    values = np.arange(4.0)
+    assert doubled(values).tolist() == [0, 2, 4, 6]
+    assert values.tolist() == [0, 2, 4, 6]
+
+
+@pytest.fixture
+def counting() -> Iterator[None]:
+    ALLOCATIONS.memsys_enable_stats()
+    yield
+    ALLOCATIONS.memsys_disable_stats()
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="plain Python frees as it likes")
+@pytest.mark.usefixtures("counting")
+def test_room_is_there_while_its_owner_waits_and_goes_with_it() -> None:
+    assert sum_of_rooms(200) == 199 * 100
+    taken, freed = ALLOCATIONS.memsys_get_stats_alloc(), ALLOCATIONS.memsys_get_stats_free()
+    assert sum_of_rooms(200) == 199 * 100
+    assert ALLOCATIONS.memsys_get_stats_alloc() - taken == 200
+    assert ALLOCATIONS.memsys_get_stats_free() - freed == 200
+
+
+def test_in_plain_python_nothing_happens() -> None:
+    values = np.arange(3.0)
+    assert borrow(values) is values
