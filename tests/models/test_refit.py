@@ -21,6 +21,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "perplexity": lambda model: model.perplexity(CORPUS),
     "top_words": lambda model: model.top_words(0),
     "top_tags": lambda model: model.top_tags(0),
+    "top_documents": lambda model: model.top_documents(CORPUS, 0),
     "top_topics": lambda model: model.top_topics("a"),
     "tag_words": lambda model: model.tag_words("a"),
     "similar_tags": lambda model: model.similar_tags("a"),

@@ -21,6 +21,7 @@ from tagtopic.inference.parameters import Parameters
 from tagtopic.models import inputs, setup
 from tagtopic.models.checkpoint import Checkpoint
 from tagtopic.models.course import Course
+from tagtopic.models.document_questions import DocumentQuestions
 from tagtopic.models.em import Callback, History
 from tagtopic.models.fitting import fit_of
 from tagtopic.models.pictures import Pictures
@@ -38,7 +39,14 @@ NUMBERS = [np.float64, np.float32, np.int64, np.int32]
 
 
 class TagTopicModel(
-    Questions, TagQuestions, Pictures, Course, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    Questions,
+    DocumentQuestions,
+    TagQuestions,
+    Pictures,
+    Course,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """The family's common part; use TWTM, TWDA or LDA.
 

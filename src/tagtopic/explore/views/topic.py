@@ -19,14 +19,13 @@ from tagtopic.explore.views.parts import (
     with_numbers,
     words_of,
 )
+from tagtopic.models.document_questions import most_of_topic
 from tagtopic.models.posterior import largest
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
 
 LEAST_YEARS = 3
-LEAST_WORDS = 20
-"""Documents with fewer words are not listed for a topic while longer ones are at hand: their mix says little."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +83,8 @@ def _near(explorer: Explorer, number: int, n: int = 5) -> tuple[TopicShare, ...]
 
 def _documents(explorer: Explorer, number: int, n: int) -> tuple[DocumentValue, ...]:
     corpus = explorer.documents
-    shares = explorer.posteriors.topics[:, number]
-    long_enough = corpus.lengths() >= LEAST_WORDS
-    values = np.where(long_enough, shares, -1.0) if long_enough.sum() >= n else np.asarray(shares)
-    return tuple(DocumentValue(corpus.ids[d], d, value) for d, value in largest(values, range(len(values)), n))
+    most = most_of_topic(explorer.posteriors.topics[:, number], corpus.lengths(), n)
+    return tuple(DocumentValue(corpus.ids[d], d, share) for d, share in most)
 
 
 def _trend(explorer: Explorer, number: int) -> tuple[YearShare, ...]:
