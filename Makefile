@@ -29,10 +29,11 @@ types: $(VENV)/.installed-dev
 kernels: $(VENV)/.installed-dev
 	$(BIN)/python tools/compile_kernels.py
 
-# the longest begin first: those with Spark, which wait for Java half of the time; so there are two workers more than cores
+# the longest begin first (tests/conftest.py says which): those with Spark, which wait for Java half of the time; so there
+# are two workers more than cores
 WORKERS := $$(($$(getconf _NPROCESSORS_ONLN) + 2))
 check: $(VENV)/.installed-dev browser archive
-	$(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder tests/integration/test_*.py tests
+	$(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder
 
 # the site; a warning (a broken link, a name that is not there) is an error
 docs: $(VENV)/.installed-docs

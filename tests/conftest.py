@@ -30,6 +30,27 @@ def no_room() -> Callable[[], AbstractContextManager[None]]:
     return limited
 
 
+LONGEST = (
+    "tests/integration/test_",  # with Spark, which wait for Java half of the time
+    "tests/models/test_planted_truth.py",
+    "tests/integration/browser/",
+    "tests/test_",
+    "tests/baselines/test_baselines.py",
+    "tests/cli/test_demo.py",
+    "tests/benchmarks/",
+    "tests/experiments/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest come first: a worker that began one of them at the end would go on alone."""
+
+    def rank(item: pytest.Item) -> int:
+        return next((rank for rank, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
+
+    items.sort(key=rank)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Files stay together on a worker, and so do those that share a Spark cluster: one is enough for two cores."""

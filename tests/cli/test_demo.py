@@ -20,7 +20,7 @@ def test_the_demo_draws_a_picture(tagtopic: Command, tmp_path: Path) -> None:
 
 
 def test_the_demo_predicts_for_a_sentence_that_is_given(tagtopic: Command, tmp_path: Path) -> None:
-    asked = ("demo", "--package", "joblib", "-k", 3, "--model", tmp_path / "m", "--report", tmp_path / "r.html")
+    asked = ("demo", "--package", "joblib", "-k", 3, "--model", tmp_path / "m", "--report", tmp_path / "r.svg")
     given = tagtopic(*asked, "--text", "Run functions in parallel")
     assert "Run functions in parallel" in given.out
     assert demo.SENTENCES[0] not in given.out
@@ -52,6 +52,7 @@ def test_a_package_that_is_not_there(tagtopic: Command, tmp_path: Path) -> None:
 def test_the_demo_as_it_is(tagtopic: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(python_docs, "PACKAGES", ("python", "numpy", "scipy"))  # not all that happens to be installed
+    monkeypatch.setattr(demo, "PAGES", (100, 20))  # more pages are more of the same
     outcome = tagtopic("demo")
     assert outcome.code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"python-docs.tagtopic", "report.html"}

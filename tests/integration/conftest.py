@@ -100,7 +100,7 @@ def fit(corpus: Corpus) -> Fit:
         *,
         latent: bool = False,
         inference: str = "map",
-        iterations: int = 10,
+        iterations: int = 5,
         before_step: Callable[[int, Any], None] = lambda iteration, run: None,
     ) -> Parameters:
         parameters, priors = start_of(corpus, latent=latent)

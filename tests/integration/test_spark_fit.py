@@ -94,8 +94,8 @@ def test_solution_three_equals_a_local_fit(
 def test_solution_two_is_nearly_as_good(
     average: str, corpus: Corpus, fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
 ) -> None:
-    exact = perplexity(corpus, fit(local_engine, iterations=5))
-    averaged = perplexity(corpus, fit(spark_engine(weight_update="average", average=average), iterations=5))
+    exact = perplexity(corpus, fit(local_engine))
+    averaged = perplexity(corpus, fit(spark_engine(weight_update="average", average=average)))
     assert averaged != exact
     assert averaged == pytest.approx(exact, rel=0.01)
 

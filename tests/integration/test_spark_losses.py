@@ -23,7 +23,6 @@ from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.parameters import Parameters
 from tagtopic.testing import SparkCluster
 
-ITERATIONS = 5
 PATIENCE = 60.0
 
 
@@ -94,7 +93,7 @@ def by_value() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def undisturbed(fit: Any, local_engine: LocalEngine) -> Parameters:
-    found: Parameters = fit(local_engine, latent=True, iterations=ITERATIONS)
+    found: Parameters = fit(local_engine, latent=True)
     return found
 
 
@@ -158,7 +157,7 @@ def disturbed_fit(
             killers.append(Killer(own, lambda pid: kill(cluster, pid)))
             killers[-1].start()
 
-    found = fit(engine, latent=True, iterations=ITERATIONS, before_step=before_step)
+    found = fit(engine, latent=True, before_step=before_step)
     cluster.start_worker()
     assert [killer.killed for killer in killers] == [True] * len(KILLS)
     return found, runs[0]

@@ -61,7 +61,7 @@ def test_nothing_piles_up_on_disk(cluster: SparkCluster, context: Any, fit: Any,
         folders = (cluster.folder / "local").rglob(f"tagtopic-{run.cluster.rooms.run}")
         files.append(sum(1 for folder in folders for file in folder.rglob("*") if file.is_file()))
 
-    fit(spark_engine(), iterations=5, before_step=count)
+    fit(spark_engine(), before_step=count)
     assert files[2] == files[3] == files[4] > 0
     limit = time.monotonic() + 30  # Spark removes broadcasts in its own time
     while broadcasts() > before and time.monotonic() < limit:

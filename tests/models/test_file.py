@@ -50,10 +50,15 @@ def test_every_attribute_and_the_perplexity_survive_a_round_trip(model: TagTopic
     assert list((tmp_path / "deep").iterdir()) == [tmp_path / "deep" / "model.tagtopic"]
 
 
+@pytest.fixture(scope="module")
+def small() -> TWDA:
+    return TWDA(3, random_state=0, max_iter=2).fit(CORPUS)
+
+
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def saved(small: TWDA, tmp_path: Path) -> Path:
     path = tmp_path / "model.tagtopic"
-    TWDA(3, random_state=0, max_iter=2).fit(CORPUS).save(path)
+    small.save(path)
     return path
 
 

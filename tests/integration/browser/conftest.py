@@ -91,10 +91,13 @@ def lost(request: Any) -> bool:
     return bool(request.failure != "net::ERR_ABORTED")
 
 
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A page; at its end nothing may have complained: no console error, no failed request, no dialogue."""
-    context = browser.new_context(viewport={"width": 1200, "height": 900})
+WINDOW = {"width": 1200, "height": 900}
+
+
+@contextmanager
+def opened(browser: Any) -> Iterator[Any]:
+    """A page in a context of its own that writes down what complains: console errors, failed requests, dialogues."""
+    context = browser.new_context(viewport=WINDOW)
     context.set_default_timeout(10_000)
     page = context.new_page()
     complaints: list[str] = []
@@ -113,4 +116,28 @@ def page(browser: Any) -> Iterator[Any]:
     page.complaints = complaints
     yield page
     context.close()
-    assert complaints == []
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page; at its end nothing may have complained."""
+    with opened(browser) as page:
+        yield page
+    assert page.complaints == []
+
+
+@pytest.fixture(scope="session")
+def kept_page(browser: Any) -> Iterator[Any]:
+    with opened(browser) as page:
+        yield page
+
+
+@pytest.fixture
+def shared_page(kept_page: Any) -> Iterator[Any]:
+    """A page as ``page`` is, for tests that only look: one for all of them, for most of a visit is to start it."""
+    kept_page.complaints.clear()
+    kept_page.set_viewport_size(WINDOW)
+    kept_page.emulate_media(color_scheme="light")
+    yield kept_page
+    kept_page.goto("about:blank")  # so that the next address is loaded, even where it differs by its fragment alone
+    assert kept_page.complaints == []

@@ -43,21 +43,21 @@ def forgive_missing_page(page: Any) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_views_are_accessible(page: Any, address: str, view: str, scheme: str) -> None:
+def test_views_are_accessible(shared_page: Any, address: str, view: str, scheme: str) -> None:
     path, title = VIEWS[view]
-    page.emulate_media(color_scheme=scheme)
-    page.goto(address + path)
-    assert title in page.locator("h1").inner_text()
-    assert serious_faults(page) == []
-    forgive_missing_page(page)
+    shared_page.emulate_media(color_scheme=scheme)
+    shared_page.goto(address + path)
+    assert title in shared_page.locator("h1").inner_text()
+    assert serious_faults(shared_page) == []
+    forgive_missing_page(shared_page)
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_views_fit_a_phone(page: Any, address: str, view: str) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(address + VIEWS[view][0])
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    forgive_missing_page(page)
+def test_views_fit_a_phone(shared_page: Any, address: str, view: str) -> None:
+    shared_page.set_viewport_size({"width": 360, "height": 740})
+    shared_page.goto(address + VIEWS[view][0])
+    assert shared_page.evaluate("document.documentElement.scrollWidth") <= 360
+    forgive_missing_page(shared_page)
 
 
 def test_one_finds_a_tag_by_keyboard_alone(page: Any, address: str, explorer: Explorer) -> None:
@@ -99,11 +99,11 @@ def test_suggestions_do_not_come_late(page: Any, address: str) -> None:
 
 
 @pytest.mark.parametrize("width", [980, 1100, 1280])
-def test_tag_weights_stay_in_their_card(page: Any, hostile_address: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{hostile_address}/documents/3")  # whose tags have long names
+def test_tag_weights_stay_in_their_card(shared_page: Any, hostile_address: str, width: int) -> None:
+    shared_page.set_viewport_size({"width": width, "height": 900})
+    shared_page.goto(f"{hostile_address}/documents/3")  # whose tags have long names
     overflow = "[...document.querySelectorAll('.stack .card')].map((card) => card.scrollWidth - card.clientWidth)"
-    assert max(page.evaluate(overflow)) <= 0
+    assert max(shared_page.evaluate(overflow)) <= 0
 
 
 def test_what_cannot_be_tried_is_told(page: Any, address: str) -> None:
@@ -144,10 +144,10 @@ def test_one_walks_from_map_to_topic_to_tag_to_document(page: Any, address: str)
     page.wait_for_url(re.compile("/tags/"))
 
 
-def test_a_topic_has_one_colour_everywhere(page: Any, address: str) -> None:
+def test_a_topic_has_one_colour_everywhere(shared_page: Any, address: str) -> None:
     def colour(path: str, selector: str, name: str) -> str:
-        page.goto(address + path)
-        return str(page.locator(selector).first.evaluate(f"e => getComputedStyle(e).{name}"))
+        shared_page.goto(address + path)
+        return str(shared_page.locator(selector).first.evaluate(f"e => getComputedStyle(e).{name}"))
 
     on_map = colour("/", "svg.map a[href='/topics/1'] circle", "stroke")
     assert on_map == colour("/topics/1", ".bar .fill", "fill")
@@ -211,10 +211,10 @@ def test_pages_work_without_script(browser: Any, address: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/topics/0", "/tags", "/documents/2", "/audit", "/compare", "/tags/0"])
-def test_hostile_names_do_nothing(page: Any, hostile_address: str, path: str) -> None:
-    page.goto(hostile_address + path)
-    assert page.locator("main script, main img").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+def test_hostile_names_do_nothing(shared_page: Any, hostile_address: str, path: str) -> None:
+    shared_page.goto(hostile_address + path)
+    assert shared_page.locator("main script, main img").count() == 0
+    assert shared_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_hostile_names_are_suggested_as_text(page: Any, hostile_address: str) -> None:

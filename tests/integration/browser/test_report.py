@@ -14,13 +14,13 @@ from tests.integration.browser.test_pages import serious_faults
 @pytest.mark.parametrize(
     "path", ["", "#/topics/1", "#/tags", "#/tags/2", "#/documents/0", "#/audit", "#/try", "#/compare"]
 )
-def test_views_of_the_report_are_there_and_accessible(page: Any, report: str, path: str) -> None:
+def test_views_of_the_report_are_there_and_accessible(shared_page: Any, report: str, path: str) -> None:
     requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(report + path)
-    page.wait_for_function("path => document.getElementById('main').dataset.path === path", arg=path[1:] or "/")
-    assert page.locator("h1").inner_text()
-    assert serious_faults(page) == []
+    shared_page.on("request", lambda request: requests.append(request.url))
+    shared_page.goto(report + path)
+    shared_page.wait_for_function("path => document.getElementById('main').dataset.path === path", arg=path[1:] or "/")
+    assert shared_page.locator("h1").inner_text()
+    assert serious_faults(shared_page) == []
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
@@ -51,9 +51,9 @@ def test_the_audit_can_be_taken_away_as_a_table(page: Any, report: str) -> None:
     assert len(lines) > 50
 
 
-def test_what_is_left_out_is_told(page: Any, report: str) -> None:
-    page.goto(f"{report}#/documents/59999")
-    page.get_by_role("heading", name="Not in this report").wait_for()
+def test_what_is_left_out_is_told(shared_page: Any, report: str) -> None:
+    shared_page.goto(f"{report}#/documents/59999")
+    shared_page.get_by_role("heading", name="Not in this report").wait_for()
 
 
 def test_without_script_the_first_page_is_there(browser: Any, report: str) -> None:
@@ -66,11 +66,11 @@ def test_without_script_the_first_page_is_there(browser: Any, report: str) -> No
 
 
 @pytest.mark.parametrize("path", ["", "#/topics/0", "#/tags", "#/tags/3", "#/documents/0", "#/audit", "#/compare"])
-def test_hostile_names_do_nothing_in_the_report(page: Any, hostile_report: str, path: str) -> None:
-    page.goto(hostile_report + path)
-    page.wait_for_function("path => document.getElementById('main').dataset.path === path", arg=path[1:] or "/")
-    assert page.locator("main script, main img").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.locator("#search").fill(HOSTILE[0])
-    page.get_by_role("option").first.wait_for()
-    assert page.get_by_role("option").first.locator("bdi").inner_text() == HOSTILE[0]
+def test_hostile_names_do_nothing_in_the_report(shared_page: Any, hostile_report: str, path: str) -> None:
+    shared_page.goto(hostile_report + path)
+    shared_page.wait_for_function("path => document.getElementById('main').dataset.path === path", arg=path[1:] or "/")
+    assert shared_page.locator("main script, main img").count() == 0
+    assert shared_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shared_page.locator("#search").fill(HOSTILE[0])
+    shared_page.get_by_role("option").first.wait_for()
+    assert shared_page.get_by_role("option").first.locator("bdi").inner_text() == HOSTILE[0]
