@@ -20,7 +20,7 @@ from tagtopic.inference.arrays import (
     State,
     read_only,
 )
-from tagtopic.inference.e_step import infer_documents
+from tagtopic.inference.e_step import infer_documents, room_for
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,8 @@ def run_kernel(way: str, case: Case, sweeps: int, dtype: type[np.floating] = np.
         read_only(case.tag_starts), read_only(case.tags),
     )  # fmt: skip
     slots = np.arange(len(case.words), dtype=np.int32)
-    infer_documents(WAYS[way], documents, 0, case.n_documents, model, state, out, slots, sweeps, 0.0)
+    which = documents, 0, case.n_documents
+    infer_documents(room_for(*which, psi), WAYS[way], *which, model, state, out, slots, sweeps, 0.0)
     return Outcome(state, out)
 
 

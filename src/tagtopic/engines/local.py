@@ -17,7 +17,7 @@ from tagtopic.engines.weight_evidence import CorpusEvidence
 from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
 from tagtopic.inference.accumulate import add_scaled_rows
 from tagtopic.inference.arrays import COLLAPSED, PAPER, Evaluation, Float64s, Model, State
-from tagtopic.inference.e_step import infer_documents
+from tagtopic.inference.e_step import infer_documents, room_for
 from tagtopic.inference.latent_prior import sum_log_latent
 from tagtopic.inference.leave_out import add_tags_leaving_out, add_words_leaving_out
 from tagtopic.inference.parameters import Parameters
@@ -152,7 +152,9 @@ class LocalRun(Run):
             if documents == INDEX and following is not None:
                 following.index()
                 return
-            infer_documents(self.way, block.documents, *documents, model, state, evaluation, slots, sweeps, tolerance)
+            which = block.documents, *documents
+            room = room_for(*which, model.psi)
+            infer_documents(room, self.way, *which, model, state, evaluation, slots, sweeps, tolerance)
 
         chunks = cut_evenly(block.documents.word_starts, CHUNK_ENTRIES)
         self.workers.map(infer, chunks if following is None else [INDEX, *chunks])

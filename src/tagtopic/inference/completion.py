@@ -17,5 +17,5 @@ def log_probabilities(starts: Int64s, words: Int32s, counts: Floats, mixes: Floa
             total = 0.0
             for k in range(psi.shape[1]):
                 total += mixes[d, k] * psi[words[p], k]
-            values[d] += counts[p] * np.log(max(total, 1e-300))
+            values[d] += counts[p] * np.log(max(float(total), 1e-300))
     return values

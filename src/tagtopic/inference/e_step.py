@@ -26,7 +26,6 @@ from tagtopic.inference.arrays import (
     Float64s,
     Floats,
     Int32s,
-    Int64s,
     Model,
     Shares,
     State,
@@ -159,17 +158,8 @@ def sweep_document(
     return value
 
 
-@compiled
-def longest(starts: Int64s, first: int, last: int) -> int:
-    """The most entries that a document has."""
-    most = 0
-    for d in range(first, last):
-        most = max(most, starts[d + 1] - starts[d])
-    return most
-
-
 class Room(NamedTuple):
-    """Working arrays that all documents of a chunk share, as long as the longest of them needs."""
+    """Working arrays that documents use one after the other, as long as the longest of them needs."""
 
     rows: Floats
     by_word: Floats
@@ -178,12 +168,13 @@ class Room(NamedTuple):
     by_tag: Float64s
 
 
-@compiled
 def room_for(documents: Documents, first: int, last: int, psi: Floats) -> Room:
     """Room for each of the documents ``first:last``."""
     n_topics, dtype = psi.shape[1], psi.dtype
-    most_words = longest(documents.word_starts, first, last)
-    most_tags = longest(documents.tag_starts, first, last)
+    most_words, most_tags = (
+        int(np.diff(starts[first : last + 1]).max(initial=0))
+        for starts in (documents.word_starts, documents.tag_starts)
+    )
     return Room(
         np.empty((most_words, n_topics), dtype), np.empty((4, most_words), dtype), np.zeros((9, n_topics), dtype),
         np.empty((2, n_topics)), np.empty((3, most_tags + 1)),
@@ -201,7 +192,7 @@ def borrow_model(model: Model) -> Model:
 
 
 @compiled
-def infer_in(
+def infer_documents(
     room: Room,
     way: int,
     documents: Documents,
@@ -214,7 +205,12 @@ def infer_in(
     sweeps: int,
     tolerance: float,
 ) -> None:
-    """``infer_documents``, in room that the caller keeps: what is handed on or sliced for each document is borrowed."""
+    """Sweep documents ``first:last`` from their state; leave the state moved on and ``out`` filled.
+
+    A document stops after ``sweeps`` sweeps, or when its mix moves by no more than ``tolerance`` (relative, in sum).
+    ``slots`` says where each word entry's ratio goes. A document with no tags gets a latent tag under any model.
+    What is handed on or sliced for each document is borrowed from the caller.
+    """
     model, leaving_out = borrow_model(owned_model), way == COLLAPSED
     n_topics = model.psi.shape[1]
     rows, words, tags = borrow(room.rows), borrow(documents.words), borrow(documents.tags)
@@ -273,25 +269,3 @@ def infer_in(
             for k in range(n_topics):
                 out.own_mix[d, k] = own_mix[k]
                 out.own_pull[d, k] = own_pull[k]
-
-
-@compiled
-def infer_documents(
-    way: int,
-    documents: Documents,
-    first: int,
-    last: int,
-    model: Model,
-    state: State,
-    out: Evaluation,
-    slots: Int32s,
-    sweeps: int,
-    tolerance: float,
-) -> None:
-    """Sweep documents ``first:last`` from their state; leave the state moved on and ``out`` filled.
-
-    A document stops after ``sweeps`` sweeps, or when its mix moves by no more than ``tolerance`` (relative, in sum).
-    ``slots`` says where each word entry's ratio goes. A document with no tags gets a latent tag under any model.
-    """
-    room = room_for(documents, first, last, model.psi)
-    infer_in(room, way, documents, first, last, model, state, out, slots, sweeps, tolerance)
