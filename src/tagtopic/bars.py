@@ -33,4 +33,4 @@ def new_bar(*columns: str, **options: Any) -> Any:
 
     known = {name: getattr(progress, name) for name in (BAR, COUNT, GONE, LEFT)}
     made = [known[column]() if column in known else progress.TextColumn(column) for column in columns]
-    return progress.Progress(*made, Compiling(), console=Console(stderr=True), transient=True, **options)
+    return progress.Progress(*made, Compiling(), console=Console(stderr=True, emoji=False), transient=True, **options)

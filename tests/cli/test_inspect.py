@@ -55,6 +55,10 @@ def test_tags_by_kind_and_unknown_tags(tagtopic: Command, model: Path) -> None:
     assert (both.code, "--kind year is for lists of tags" in both.err) == (1, True)
 
 
+def test_names_between_colons_stay_as_they_are(tagtopic: Command, model: Path) -> None:
+    assert "'mood:fire:'" in tagtopic("tags", model, "mood:fire:").err  # a flame, to rich
+
+
 def test_tags_of_a_model_without_any(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     LDA(2, max_iter=1, random_state=0, progress=False).fit(Corpus.read(documents, text="body")).save(tmp_path / "lda")
     for tag in ([], ["author:Ada"]):

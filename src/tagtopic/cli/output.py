@@ -143,12 +143,12 @@ def remark(text: str, *, quiet: bool = False) -> None:
 
 def errors() -> Console:
     """The console of remarks and errors; made when asked for, since tests and pipes swap the stream."""
-    return Console(stderr=True, soft_wrap=True)
+    return Console(stderr=True, soft_wrap=True, emoji=False)
 
 
 def results(*, record: bool = False) -> Console:
     """The console of results, as wide as the terminal, or of a fixed width when nobody is looking."""
-    return Console(width=None if sys.stdout.isatty() else WIDTH, record=record)
+    return Console(width=None if sys.stdout.isatty() else WIDTH, record=record, emoji=False)
 
 
 def print_table(answer: Answer, *, console: Console | None = None, at_most: int | None = None) -> None:
