@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.engines.base import Engine
-from tagtopic.inference.arrays import way_for_new_documents
 from tagtopic.inference.parameters import Parameters
 from tagtopic.models import inputs, setup
 from tagtopic.models.checkpoint import Checkpoint
@@ -25,7 +24,7 @@ from tagtopic.models.document_questions import DocumentQuestions
 from tagtopic.models.em import Callback, History
 from tagtopic.models.fitting import fit_of
 from tagtopic.models.pictures import Pictures
-from tagtopic.models.posterior import DocumentPosteriors, infer
+from tagtopic.models.posterior import DocumentPosteriors
 from tagtopic.models.prediction import TagPredictor
 from tagtopic.models.priors import Prior, smoothed_shares
 from tagtopic.models.progress import watched
@@ -307,7 +306,7 @@ class TagTopicModel(
         )
 
     def _posteriors(self, X: Any, tags: Any) -> DocumentPosteriors:
-        return infer(self.parameters_, way_for_new_documents(self.inference), self.aligned(X, tags), self.n_jobs)
+        return self._infer(self.aligned(X, tags))
 
     def _checkpoint(self, corpus: Collection) -> Checkpoint | None:
         if self.checkpoint is None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagtopic.inference.arrays import Floats
-from tagtopic.models.posterior import largest
+from tagtopic.inference.arrays import Floats, way_for_new_documents
+from tagtopic.models.posterior import DocumentPosteriors, infer, largest
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
-    from tagtopic.models.posterior import DocumentPosteriors
+    from tagtopic.inference.parameters import Parameters
 
 LEAST_WORDS = 20
 """Documents with fewer words are not listed for a topic while longer ones are at hand: their mix says little."""
@@ -22,12 +22,17 @@ class DocumentQuestions:
     """The documents of a topic."""
 
     if TYPE_CHECKING:
+        inference: str
+        n_jobs: int | None
+
+        @property
+        def parameters_(self) -> Parameters:
+            """The learnt parameters."""
+            ...
 
         def aligned(self, X: Any, tags: Any = None) -> Corpus:
             """X as a Corpus in the model's words and tags."""
             ...
-
-        def _posteriors(self, X: Any, tags: Any) -> DocumentPosteriors: ...
 
         def _topic(self, topic: int) -> int: ...
 
@@ -44,8 +49,11 @@ class DocumentQuestions:
         """
         topic = self._topic(topic)
         corpus = self.aligned(X, tags)
-        shares = self._posteriors(corpus, None).topics[:, topic]
+        shares = self._infer(corpus).topics[:, topic]
         return [(corpus.ids[d], share) for d, share in most_of_topic(shares, corpus.lengths(), n)]
+
+    def _infer(self, aligned: Corpus) -> DocumentPosteriors:
+        return infer(self.parameters_, way_for_new_documents(self.inference), aligned, self.n_jobs)
 
 
 def most_of_topic(shares: Floats, lengths: ArrayLike, n: int) -> list[tuple[int, float]]:
