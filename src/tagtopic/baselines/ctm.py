@@ -90,7 +90,7 @@ class CTM(UntaggedTopics):
     """CTM (Blei and Lafferty 2005): topics that go together, by a logistic normal prior that is learnt.
 
     By variational EM as in the article. (tomotopy samples it, and hardly mixes from 50 topics on: after 400 sweeps on
-    IMDB it predicted words worse than their plain frequencies; docs/decisions/baselines-by-hand.md.)
+    IMDB it predicted words worse than their plain frequencies; docs/decisions/baselines-implementation.md.)
 
     Parameters
     ----------

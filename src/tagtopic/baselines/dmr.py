@@ -24,7 +24,7 @@ class DMR(TopicBaseline):
     A document's prior is exp(intercept + the sum of its tags' effects); ``tag_topics_`` is that of a document with the
     one tag, scaled to sum to 1, by which tags are scored. Learnt as in the article: Gibbs sampling of the topics, and
     every so often the effects by L-BFGS. (tomotopy's DMR hardly moves the effects of thousands of tags from their
-    random start; docs/decisions/baselines-by-hand.md has the figures.)
+    random start; docs/decisions/baselines-implementation.md has the figures.)
 
     Parameters
     ----------

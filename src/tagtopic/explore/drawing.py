@@ -1,7 +1,7 @@
 """Lines and areas for the templates to draw: numbers in, coordinates out.
 
 Charts are plain SVG made on the server: they are there without JavaScript, print, follow the theme, and an overview
-weighs kilobytes (docs/decisions/charts-by-the-server.md).
+weighs kilobytes (docs/decisions/server-side-charts.md).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Random topics recover planted truth in 1 run of 10. What goes wrong is always the same: two true topics share a starting
 one, and another is split in two. So ``"merged"`` starts with too many topics (seeded by k-means++ on documents), fits
 them a little, merges the most alike until as many are left as were asked for, and takes the best of three such tries:
-10 of 10 on planted corpora (docs/decisions/start-by-merging.md). ``"nmf"`` starts from the singular vectors instead.
+10 of 10 on planted corpora (docs/decisions/initialisation.md). ``"nmf"`` starts from the singular vectors instead.
 
 The fitting is by the updates of non-negative matrix factorisation under the Kullback-Leibler divergence, which are EM
 for topics without tags and without priors, so our own kernels make them.
