@@ -64,18 +64,18 @@ api-fuzz: $(VENV)/.installed-dev
 fuzz: $(VENV)/.installed-dev
 	TAGTOPIC_FUZZ=200000 $(BIN)/python -m pytest -x -o faulthandler_timeout=300 tests/corpus/reading/test_fuzz.py
 
-# 20 kills at random moments, each resumed to the same bits; a few minutes
+# fault injection: 20 fits killed at random moments, each resumed to the same bits; a few minutes
 kills: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/kills.py
-	$(BIN)/python benchmarks/kills.py --learning online
+	$(BIN)/python tools/kills.py
+	$(BIN)/python tools/kills.py --learning online
 
-# Ctrl-C at 20 random moments of a fit; some minutes
+# fault injection: Ctrl-C at 20 random moments of a fit; some minutes
 interrupts: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/interrupts.py
+	$(BIN)/python tools/interrupts.py
 
-# does a test notice if the inference code is changed in one place? up to 25 minutes
+# mutation testing of the inference code; up to 25 minutes
 mutants: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/mutants.py --sample 300 --minutes 25
+	$(BIN)/python tools/mutants.py --sample 300 --minutes 25
 
 # what the tests reach, branches included; kernels once more as plain Python, for compiled code cannot be watched
 coverage: $(VENV)/.installed-dev browser archive

@@ -37,7 +37,7 @@ LONGEST = (
     "tests/test_",
     "tests/baselines/test_baselines.py",
     "tests/cli/test_demo.py",
-    "tests/benchmarks/",
+    "tests/tools/",
     "tests/experiments/",
 )
 

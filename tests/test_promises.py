@@ -3,7 +3,7 @@ disk or a folder that may not be written to is one clear error that leaves nothi
 
 The others are kept elsewhere: the same bits for any number of threads (engines/test_local.py), after a resume
 (models/test_checkpoint.py, `make kills`) and for the same seed (models/test_estimators.py); Ctrl-C at any moment
-(benchmarks/test_interrupts.py, `make interrupts`).
+(tools/test_interrupts.py, `make interrupts`).
 """
 
 import ast

@@ -1,11 +1,11 @@
-"""Change the inference code in one place, see whether a test notices, and do so many times.
+"""Mutation testing of the inference code: change it in one place, run its tests, and list the changes that pass.
 
-    python benchmarks/mutants.py [--sample 300] [--seed 0] [--module e_step] [--survivors FILE] [--minutes 25]
+    python tools/mutants.py [--sample 300] [--seed 0] [--module e_step] [--survivors FILE] [--minutes 25]
 
-The usual tools do not get along with Numba: a kernel was compiled before, or is compiled anew for each mutant. So here
-kernels run as plain Python (NUMBA_DISABLE_JIT), in a process forked for each mutant from one that has imported all
-but tagtopic, with a dozen of hypothesis's examples in place of sixty. Of all mutants a random sample is tried. A mutant
-is killed if a test fails or does not come to its end; those that survive are listed with what was changed.
+The usual tools do not work with Numba: a kernel comes from the cache unchanged, or is compiled again for each mutant.
+Here kernels run as plain Python (NUMBA_DISABLE_JIT), in a process forked for each mutant from one that has imported
+everything but tagtopic, with 12 hypothesis examples instead of 60. A random sample of all mutants is tried. A mutant is
+killed if a test fails or exceeds its processor time; the survivors are listed with their change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "src" / "tagtopic" / "inference"
 TESTS = ROOT / "tests" / "inference"
 SECONDS = 40
-"""Of processor time in which a child must come to its end; a loop that no longer ends is a mutant killed."""
+"""Processor time of one mutant's tests. A mutant that exceeds it, for example by an endless loop, counts as killed."""
 
 EXAMPLES = 12
 
@@ -57,7 +57,7 @@ OWN = {
     "weight_draws": ("test_weight_draws",),
     "weight_prior": ("test_priors", "../engines/test_weight_evidence"),
 }
-"""The tests that are about each module."""
+"""The tests of each module."""
 
 BINARY: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
@@ -72,7 +72,7 @@ NAMES = {"min": "max", "max": "min", "True": "False", "maximum": "minimum", "min
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one thing changed."""
+    """A module with one change."""
 
     module: str
     line: int
@@ -81,7 +81,7 @@ class Mutant:
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """What may stand in a node's place."""
+    """Yield the replacements of a node, each with a description."""
     new: Any = copy.copy(node)
     if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in BINARY:
         new.op = BINARY[type(node.op)]()
@@ -115,7 +115,7 @@ def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
-    """Every node that runs, with its parent and where it stands there; annotations, decorators and defaults do not."""
+    """Yield every node that is executed (no annotations, decorators or defaults) with its parent and position."""
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "bases") or isinstance(value, ast.arguments):
             continue
@@ -129,7 +129,7 @@ def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
 
 
 def mutants_of(path: Path) -> list[Mutant]:
-    """All mutants of a module."""
+    """Return all mutants of a module."""
     tree = ast.parse(path.read_text("utf-8"))
     found = []
     for parent, name, place, node in places(tree):
@@ -150,26 +150,29 @@ def _put(parent: ast.AST, name: str, place: int | None, node: ast.AST) -> None:
 
 
 class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports one module from other source than its file's."""
+    """Import one module from the source of a mutant."""
 
     def __init__(self, mutant: Mutant) -> None:
         self.name, self.source = f"tagtopic.inference.{mutant.module}", mutant.source
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> Any:
+        """Claim the mutated module only."""
         return importlib.util.spec_from_loader(fullname, self) if fullname == self.name else None
 
     def exec_module(self, module: ModuleType) -> None:
+        """Execute the mutant's source."""
         exec(compile(self.source, self.name, "exec"), module.__dict__)
 
 
 class FewExamples:
-    """A pytest plugin: fewer examples, none kept, none made smaller."""
+    """pytest plugin: fewer hypothesis examples, no database, no shrinking."""
 
     def pytest_collection_modifyitems(self, items: Sequence[Any]) -> None:
+        """Change the settings of every property-based test."""
         from hypothesis import Phase, settings
 
         for item in items:
-            test = getattr(item, "obj", None)
+            test: Any = getattr(item, "obj", None)
             given = getattr(test, "_hypothesis_internal_use_settings", None)
             if given is not None:
                 test._hypothesis_internal_use_settings = settings(
@@ -179,7 +182,7 @@ class FewExamples:
 
 
 def run_tests(mutant: Mutant | None, names: Sequence[str]) -> bool:
-    """Whether all tests pass, asked in a forked process; one that takes too long has not passed."""
+    """Run the tests in a forked process; return whether all passed within the time limit."""
     child = os.fork()
     if child == 0:
         spent = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
@@ -199,7 +202,7 @@ def run_tests(mutant: Mutant | None, names: Sequence[str]) -> bool:
 
 
 def preload() -> None:
-    """Import what every child needs, but nothing of tagtopic."""
+    """Import what every child process needs, except tagtopic."""
     os.environ |= {"NUMBA_DISABLE_JIT": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     sys.path.insert(0, str(ROOT / "src"))
     for name in ("numba", "scipy.special", "scipy.sparse", "hypothesis.strategies", "pytest", "numpy.random"):
@@ -208,6 +211,7 @@ def preload() -> None:
 
 
 def main() -> None:
+    """Try a sample of the mutants and report the survivors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)

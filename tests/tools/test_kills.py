@@ -1,10 +1,10 @@
-"""The benchmark that kills fits, with few kills (tests/models/test_checkpoint.py kills one in batch learning)."""
+"""SIGKILL at random moments of an online fit, twice (tests/models/test_checkpoint.py kills a batch fit)."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-KILLS = Path(__file__).parents[2] / "benchmarks" / "kills.py"
+KILLS = Path(__file__).parents[2] / "tools" / "kills.py"
 
 
 def test_an_online_fit_killed_at_random_moments_ends_with_the_same_bits() -> None:

@@ -1,9 +1,9 @@
-"""Press Ctrl-C at random moments of `tagtopic fit`, and look at what is left.
+"""Fault injection: press Ctrl-C at random moments of `tagtopic fit` and check what it leaves behind.
 
-    python benchmarks/interrupts.py [--times 20] [--documents 3000] [--seed 0]
+    python tools/interrupts.py [--times 20] [--documents 3000] [--seed 0]
 
-Each time the command must end by itself with the shell's code for Ctrl-C (or 0, if it was done already), without a
-traceback; a model that is there can be loaded, and no half-written file stays.
+Each time the command must exit with the shell's code for Ctrl-C (or 0, if it had finished) and without a traceback; a
+model that was written must load, and no partial file may be left.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DONE = "done before"
 
 
 def write_documents(path: Path, documents: int) -> None:
-    """Documents of ten subjects, with words of their own."""
+    """Write documents of ten subjects with disjoint words."""
     rng = np.random.default_rng(0)
     with path.open("w") as file:
         for i in range(documents):
@@ -38,6 +38,7 @@ def write_documents(path: Path, documents: int) -> None:
 
 
 def command(folder: Path) -> list[str]:
+    """Return the command line of the fit."""
     options = ["--tags", "tags", "-k", "10", "--tol", "0", "--max-iter", "60", "--checkpoint-every", "1", "--quiet"]
     return [
         sys.executable, "-m", "tagtopic", "fit", str(folder / "documents.jsonl"), *options, "-o", str(folder / "model"),
@@ -45,12 +46,12 @@ def command(folder: Path) -> list[str]:
 
 
 def heed_interrupts() -> None:
+    """Restore the default handler: processes that a shell starts in the background ignore SIGINT."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def interrupt(folder: Path, seconds: float) -> str:
-    """Run the command, press Ctrl-C after so long, and say what became of it."""
-    # what a shell starts in the background ignores Ctrl-C, and so would all that it starts
+    """Run the command, send SIGINT after the given seconds, check what is left and describe the outcome."""
     with subprocess.Popen(command(folder), stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts) as process:
         try:
             process.wait(seconds)
@@ -71,6 +72,7 @@ def interrupt(folder: Path, seconds: float) -> str:
 
 
 def main() -> None:
+    """Interrupt fits and print the outcomes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--documents", type=int, default=3000)

@@ -1,9 +1,9 @@
-"""Kill a fit at random moments, resume it each time, and compare the end with that of a fit never disturbed.
+"""Fault injection: kill a fit at random moments, resume it, and compare the result with an undisturbed fit.
 
-    python benchmarks/kills.py [--kills 20] [--documents 4000] [--seed 0] [--learning batch|online]
+    python tools/kills.py [--kills 20] [--documents 4000] [--seed 0] [--learning batch|online]
 
-The fit writes a checkpoint after every iteration. It is ended by SIGKILL after a random time, whatever it does then,
-and started again, until it has been killed so often; the last run goes to its end. All must have the same bits.
+The fit writes a checkpoint after every iteration. SIGKILL ends it after a random time and it is started again, until it
+has been killed the given number of times; the last run completes. All learnt arrays must be equal bit for bit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def fit(documents: int, learning: str, checkpoint: Path | None, target: Path) ->
 
 
 def run(command: list[str], seconds: float | None) -> bool:
-    """Run a fit; kill it so many seconds after its first sign of life. Returns whether it came to its end."""
+    """Run a fit and kill it the given seconds after its first line of output. Return whether it completed."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -48,12 +48,13 @@ def run(command: list[str], seconds: float | None) -> bool:
 
 
 def same(one: Path, other: Path) -> bool:
-    """Whether two models have the same bits in all that was learnt."""
+    """Return whether all learnt arrays of two models are equal bit for bit."""
     a, b = TWDA.load(one), TWDA.load(other)
     return all(np.array(getattr(a, name)).tobytes() == np.array(getattr(b, name)).tobytes() for name in NAMES)
 
 
 def main() -> None:
+    """Compare killed and resumed fits with one that is not disturbed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--documents", type=int, default=4000)
@@ -74,7 +75,7 @@ def main() -> None:
         whole = time.perf_counter() - started
         kills = ends = 0
         while kills < given.kills:
-            # short enough for many kills in one fit; a fit that came to its end begins anew
+            # short enough for several kills in one fit; a fit that completes is started again from the beginning
             ended = run([*common, str(folder / "checkpoint"), str(folder / "killed")], random.uniform(0, whole / 8))
             kills += not ended
             if ended:

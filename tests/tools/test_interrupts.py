@@ -1,10 +1,10 @@
-"""The benchmark that presses Ctrl-C, a few times (``make interrupts`` does it 20 times)."""
+"""Ctrl-C at random moments of a fit, twice (``make interrupts`` does it 20 times)."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-INTERRUPTS = Path(__file__).parents[2] / "benchmarks" / "interrupts.py"
+INTERRUPTS = Path(__file__).parents[2] / "tools" / "interrupts.py"
 
 
 def test_ctrl_c_at_random_moments_leaves_nothing_half_done() -> None:
