@@ -27,9 +27,10 @@ def test_the_wheel_holds_the_package_and_its_licence(wheel: zipfile.ZipFile) -> 
     names = wheel.namelist()
     about = f"tagtopic-{__version__}.dist-info"
     assert {name.split("/")[0] for name in names} == {"tagtopic", about}
-    assert {"tagtopic/py.typed", f"{about}/licenses/LICENSE", f"{about}/entry_points.txt"} <= set(names)
+    licences = {f"{about}/licenses/LICENSE", f"{about}/licenses/NOTICE"}
+    assert {"tagtopic/py.typed", f"{about}/entry_points.txt", *licences} <= set(names)
     kinds = {Path(name).suffix for name in names if name.startswith("tagtopic/")}
-    assert kinds == {".py", ".typed", ".txt", ".html", ".css", ".js", ".svg"}
+    assert kinds == {".py", ".typed", ".txt", ".html", ".css", ".js", ".svg", ".md"}
     sources = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")}
     assert sources == {name for name in names if name.endswith(".py")}
 
@@ -49,7 +50,7 @@ def test_the_sdist_can_be_tested_and_documented_and_has_no_junk(tmp_path: Path) 
         names = [name.partition("/")[2] for name in archive.getnames()]
     tops = {name.split("/")[0] for name in names}
     wanted = {"src", "tests", "benchmarks", "docs", "tools", "Makefile", "constraints.txt", "LICENSE", "README.md"}
-    wanted |= {"CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml", "PKG-INFO", ".gitignore"}
+    wanted |= {"CHANGELOG.md", "CONTRIBUTING.md", "NOTICE", "pyproject.toml", "PKG-INFO", ".gitignore"}
     assert tops == wanted
     assert not [name for name in names if re.search(r"__pycache__|\.py[co]$|\.nb[ic]$|\.tagtopic$|(^|/)\.venv", name)]
 
