@@ -50,9 +50,14 @@ def test_the_sdist_can_be_tested_and_documented_and_has_no_junk(tmp_path: Path) 
         names = [name.partition("/")[2] for name in archive.getnames()]
     tops = {name.split("/")[0] for name in names}
     wanted = {"src", "tests", "benchmarks", "docs", "tools", "Makefile", "constraints.txt", "LICENSE", "README.md"}
-    wanted |= {"CHANGELOG.md", "CONTRIBUTING.md", "NOTICE", "pyproject.toml", "PKG-INFO", ".gitignore"}
+    wanted |= {"CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "NOTICE"}
+    wanted |= {"pyproject.toml", "PKG-INFO", ".gitignore"}
     assert tops == wanted
     assert not [name for name in names if re.search(r"__pycache__|\.py[co]$|\.nb[ic]$|\.tagtopic$|(^|/)\.venv", name)]
+
+
+def test_the_citation_has_the_version_of_the_package() -> None:
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 def test_every_dependency_has_a_lower_bound() -> None:
