@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from tagtopic import TWTM, Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines import SparkEngine
-from tagtopic.engines.spark.components import report_components
+from tagtopic.engines.distributed.components import report_components
 from tagtopic.testing import SparkCluster
 
 GROUPS = 40

@@ -20,10 +20,10 @@ import numba
 import numpy as np
 
 from tagtopic import Corpus
+from tagtopic._core.files import new_folder
+from tagtopic._core.mapped import GrowingArray
+from tagtopic._core.strings import Names, finish_hash
 from tagtopic.corpus import matrices, storage
-from tagtopic.corpus.folders import new_folder
-from tagtopic.corpus.growing import GrowingArray
-from tagtopic.corpus.names import Names, finish_hash
 
 TOPICS = 100
 GROUP = 20

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tagtopic._core.threads import Workers, cut_rows
 from tagtopic.engines.blocks import read_only
-from tagtopic.engines.workers import Workers, cut_rows
-from tagtopic.inference.tag_regressions import learn_from_each
+from tagtopic.tagging.regressions import learn_from_each
 
 
 def fit(vectors: Any, tags: Any, *, step: float, epochs: int, seed: int, decay: float = 1e-6) -> tuple[Any, Any]:

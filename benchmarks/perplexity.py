@@ -25,12 +25,12 @@ import numpy as np
 
 from tagtopic import LDA, TWDA, TWTM, Corpus
 from tagtopic.baselines.fold_in import fold_in
-from tagtopic.corpus.rules import TagRules
+from tagtopic.corpus.text.rules import TagRules
 from tagtopic.evaluation.perplexity import perplexity
+from tagtopic.experiments.data import AUTHORS_RULES
 from tagtopic.experiments.grid import Grid, Row, Settings
-from tagtopic.experiments.subject import AUTHORS_RULES
 from tagtopic.experiments.tables import different, mean_and_spread, where
-from tagtopic.models import inputs
+from tagtopic.models import _inputs
 
 OURS = {"TWDA": TWDA, "LDA (ours)": LDA, "TWTM": TWTM}
 TOMOTOPY = "LDA (tomotopy)"
@@ -62,7 +62,7 @@ class Tomotopy:
 
     def aligned(self, X: Corpus, tags: Any = None) -> Corpus:
         """X without the words that no training document has."""
-        return inputs.without_unseen_words(inputs.without_tags(X), self.word_counts)
+        return _inputs.without_unseen_words(_inputs.without_tags(X), self.word_counts)
 
     def transform(self, X: Corpus) -> Any:
         """Its topic mixes."""

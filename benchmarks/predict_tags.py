@@ -26,9 +26,9 @@ import scipy.sparse as sp
 
 import one_vs_rest
 from tagtopic import TWDA, Corpus
-from tagtopic.corpus.kinds import kinds_of
+from tagtopic.corpus.tags import kinds_of
 from tagtopic.evaluation.ranking import rank_lists
-from tagtopic.models.prediction import TagPredictor
+from tagtopic.tagging.predictor import TagPredictor
 
 STEP, EPOCHS = 4.0, 8
 """Of the one-vs-rest regressions: the best of 1, 4 and 16, and of 4 and 8, by --validate."""

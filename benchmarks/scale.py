@@ -28,16 +28,15 @@ import numpy as np
 
 from generated import Size, generated
 from tagtopic import TWDA, Corpus
+from tagtopic._core.intrinsics import AHEAD, prefetch_row
+from tagtopic._core.threads import Workers, cut_evenly
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.local import CHUNK_ENTRIES, LocalEngine
-from tagtopic.engines.workers import Workers, cut_evenly
-from tagtopic.inference.arrays import COLLAPSED, MAP, WAYS
+from tagtopic.inference.cvb0 import pass_leaving_out
 from tagtopic.inference.e_step import pass_over_words
-from tagtopic.inference.leave_out import pass_leaving_out
-from tagtopic.inference.parameters import Behind, Parameters, Priors
-from tagtopic.inference.prefetch import AHEAD, prefetch_row
-from tagtopic.models import base
+from tagtopic.inference.types import COLLAPSED, MAP, WAYS, Behind, Parameters, Priors
+from tagtopic.models import _base
 
 
 def resident(name: str) -> float:
@@ -69,7 +68,7 @@ def measure_fit(path: str, n_topics: int, iterations: int, inference: str) -> No
     corpus = Corpus.open(path)
     settings: dict[str, Any] = {"tol": 0, "random_state": 0, "n_jobs": 2, "inference": inference}
     TWDA(n_topics, max_iter=2, **settings).fit(corpus[:300])  # compile
-    base.TagPredictor.fit = classmethod(lambda cls, *_, **__: None)  # type: ignore[method-assign, assignment]
+    _base.TagPredictor.fit = classmethod(lambda cls, *_, **__: None)  # type: ignore[method-assign, assignment]
     gc.collect()
     opened = resident("VmRSS")
     reset_peak()
@@ -80,7 +79,7 @@ def measure_fit(path: str, n_topics: int, iterations: int, inference: str) -> No
         rows.append({"wall": round(wall, 2), "cpu": round(cpu, 2), "peak": round(resident("VmHWM"))})
 
     model = TWDA(n_topics, max_iter=iterations, callbacks=[note], **settings)
-    start = base.fit_of
+    start = _base.fit_of
     found: dict[str, Any] = {}
 
     def begin(*args: Any) -> Any:
@@ -95,7 +94,7 @@ def measure_fit(path: str, n_topics: int, iterations: int, inference: str) -> No
 
         return _Context(entered, context.__exit__)
 
-    base.fit_of = begin
+    _base.fit_of = begin
     model.fit(corpus)
     wall, cpu = clock.read()
     found |= {"iterations": rows, "after": {"wall": round(wall, 2), "cpu": round(cpu, 2)}}
@@ -274,7 +273,7 @@ def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: in
     """(CPU seconds, perplexity) after the start and after each iteration; scoring is not timed."""
     fits: list[Any] = []
     curve: list[tuple[float, float]] = []
-    begin, spent, clock = base.fit_of, [0.0], Clock()
+    begin, spent, clock = _base.fit_of, [0.0], Clock()
 
     def catching(*args: Any) -> Any:
         context = begin(*args)
@@ -293,14 +292,14 @@ def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: in
         curve.append((spent[0], scored.perplexity(test)))
         clock.read()
 
-    predict = base.TagPredictor.fit
-    base.TagPredictor.fit = classmethod(lambda cls, *_, **__: None)  # type: ignore[method-assign, assignment]
-    base.fit_of = catching
+    predict = _base.TagPredictor.fit
+    _base.TagPredictor.fit = classmethod(lambda cls, *_, **__: None)  # type: ignore[method-assign, assignment]
+    _base.fit_of = catching
     try:
         settings: dict[str, Any] = {"random_state": 0, "n_jobs": 2, "tol": 0, "progress": False}
         TWDA(n_topics, learning=kind, max_iter=most, callbacks=[note], **settings).fit(train)
     finally:
-        base.fit_of, base.TagPredictor.fit = begin, predict  # type: ignore[method-assign]
+        _base.fit_of, _base.TagPredictor.fit = begin, predict  # type: ignore[method-assign]
     return curve
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tagtopic import Corpus
-from tagtopic.models.base import TagTopicModel
+from tagtopic.models._base import TagTopicModel
 
 
 @dataclass

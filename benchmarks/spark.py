@@ -34,11 +34,11 @@ from generated import Size, generated
 from tagtopic import Corpus
 from tagtopic.engines import LocalEngine, SparkEngine
 from tagtopic.engines.base import Statistics
-from tagtopic.engines.spark.components import report_components
+from tagtopic.engines.distributed.components import report_components
+from tagtopic.engines.distributed.weights import WEIGHT_UPDATES, weight_update_of
 from tagtopic.engines.spark.run import BRING_BYTES
-from tagtopic.engines.spark.weights import WEIGHT_UPDATES, weight_update_of
-from tagtopic.inference.parameters import Parameters, Priors
-from tagtopic.inference.weight_prior import HyperPrior
+from tagtopic.inference.priors.tag_weights import HyperPrior
+from tagtopic.inference.types import Parameters, Priors
 from tagtopic.testing import SparkCluster
 
 Cell = dict[str, Any]

@@ -23,7 +23,7 @@ from perplexity import options, read
 from tagtopic import TWDA, Corpus
 from tagtopic.experiments.grid import Grid, Row, Settings
 from tagtopic.experiments.tables import different, mean_and_spread, where
-from tagtopic.models import start
+from tagtopic.models import _init
 
 STARTS = ("merged", "nmf", "random", "k-means")
 
@@ -38,27 +38,27 @@ def clustered_topics(corpus: Corpus, n_topics: int, random: np.random.Generator,
     found = clusters.fit_predict(matrix)
     members = sp.csr_array((np.ones(len(found)), (found, np.arange(len(found)))), shape=(n_topics, len(corpus)))
     topics = np.asarray((members @ counts).toarray(), dtype=np.float32).T
-    frequencies = start.word_frequencies(corpus).astype(np.float32)
+    frequencies = _init.word_frequencies(corpus).astype(np.float32)
     topics += np.float32(0.5) * np.outer(frequencies, np.maximum(topics.sum(axis=0), 1.0))
     topics = np.ascontiguousarray(topics / topics.sum(axis=0))
-    return start.factor(corpus, topics, None, start.UPDATES_BEFORE + start.UPDATES_AFTER, n_jobs).topics
+    return _init.factor(corpus, topics, None, _init.UPDATES_BEFORE + _init.UPDATES_AFTER, n_jobs).topics
 
 
 def measure(train: Corpus, test: Corpus, settings: Settings) -> list[Row]:
     """One fit from one start."""
     name, seed, n_topics = settings["start"], settings["seed"], settings["topics"]
-    merged, begun = start.merged_topics, time.process_time()
-    start.merged_topics = clustered_topics if name == "k-means" else merged
+    merged, begun = _init.merged_topics, time.process_time()
+    _init.merged_topics = clustered_topics if name == "k-means" else merged
     init = "merged" if name == "k-means" else name
     try:
-        start.start_topics(train, start.word_frequencies(train), n_topics, init, np.random.default_rng(seed), None)
+        _init.start_topics(train, _init.word_frequencies(train), n_topics, init, np.random.default_rng(seed), None)
         seconds = time.process_time() - begun
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # tags that are in the test part only
             model = TWDA(n_topics, init=init, random_state=seed, progress=False).fit(train)
             value = model.perplexity(test)
     finally:
-        start.merged_topics = merged
+        _init.merged_topics = merged
     return [{"start": name, "perplexity": value, "seconds": seconds, "iterations": model.n_iter_}]
 
 

@@ -18,7 +18,7 @@ from scipy.stats import spearmanr
 
 from tagtopic import TWDA, TWTM, Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.experiments.subject import AUTHORS_RULES
+from tagtopic.experiments.data import AUTHORS_RULES
 
 WAYS = ("collapsed", "map", "mixture", "paper")
 

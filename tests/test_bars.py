@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagtopic.bars import BAR, COUNT, GONE, LEFT, is_watched, new_bar
+from tagtopic._core.progress import BAR, COUNT, GONE, LEFT, is_watched, new_bar
 
 
 def test_a_bar_is_drawn_if_asked_for_or_if_somebody_watches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,18 +9,18 @@ from pathlib import Path
 import numba.extending
 import pytest
 
-from tagtopic import compiled
+from tagtopic._core import jit
 
 PROGRAM = """
 import numpy as np
-from tagtopic.inference.latent_prior import sum_log_latent
+from tagtopic.inference.priors.latent_topics import sum_log_latent
 print(sum_log_latent(np.ones((1, 2)), 0, 1)[0])
 print(*sum_log_latent.stats.cache_hits.values())
 """
 
 
 def test_a_kernel_is_compiled_anew_when_a_file_that_it_needs_has_changed(tmp_path: Path) -> None:
-    shutil.copytree(compiled.PACKAGE, tmp_path / "tagtopic", ignore=shutil.ignore_patterns("__pycache__", "languages"))
+    shutil.copytree(jit.PACKAGE, tmp_path / "tagtopic", ignore=shutil.ignore_patterns("__pycache__", "languages"))
 
     def run() -> tuple[int, bool]:
         done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, check=True, capture_output=True, text=True)
@@ -40,29 +40,29 @@ def test_a_kernel_is_compiled_anew_when_a_file_that_it_needs_has_changed(tmp_pat
 @pytest.mark.parametrize(
     ("file", "needed"),
     [
-        ("inference/latent_prior.py", "inference/special.py"),  # a function
-        ("inference/leave_out.py", "inference/arrays.py"),  # an import over several lines, in a file that it imports
-        ("inference/accumulate.py", "inference/prefetch.py"),  # a constant
-        ("corpus/names.py", "corpus/ragged.py"),  # a module of a package
+        ("inference/priors/latent_topics.py", "inference/special.py"),  # a function
+        ("inference/e_step.py", "inference/types.py"),  # an import over several lines, in a file that it imports
+        ("inference/m_step.py", "_core/intrinsics.py"),  # a constant
+        ("_core/strings.py", "_core/ragged.py"),  # a module of a package
     ],
 )
 def test_files_that_are_needed(file: str, needed: str) -> None:
-    assert compiled.PACKAGE / needed in compiled.needed_by(compiled.PACKAGE / file)
+    assert jit.PACKAGE / needed in jit.needed_by(jit.PACKAGE / file)
 
 
 def test_other_files_are_not() -> None:
-    needed = compiled.needed_by(compiled.PACKAGE / "inference/e_step.py")
-    assert {path.parent.name for path in needed} == {"inference", "tagtopic"}
-    assert compiled.PACKAGE / "inference/tag_features.py" not in needed
+    needed = jit.needed_by(jit.PACKAGE / "inference/e_step.py")
+    assert {path.parent.name for path in needed} == {"inference", "_core"}
+    assert jit.PACKAGE / "tagging/features.py" not in needed
 
 
 def test_where_nothing_can_be_written_kernels_still_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(_: Callable[..., object]) -> None:
         raise RuntimeError("cannot cache function: no locator available")
 
-    monkeypatch.setattr(compiled, "_KernelCache", nowhere)
+    monkeypatch.setattr(jit, "_KernelCache", nowhere)
 
-    @compiled.compiled
+    @jit.compiled
     def double(number: float) -> float:
         return 2 * number
 
@@ -75,15 +75,15 @@ def test_it_is_known_while_a_kernel_is_compiled(tmp_path: Path, monkeypatch: pyt
 
     @numba.extending.overload(_watch_compiling)
     def _of_watch() -> Callable[[], None]:
-        seen.append(compiled.is_compiling())
+        seen.append(jit.is_compiling())
         return lambda: None
 
-    kernel = compiled.compiled(_calls_watch)
-    assert not compiled.is_compiling()
+    kernel = jit.compiled(_calls_watch)
+    assert not jit.is_compiling()
     kernel()
     assert seen
     assert all(seen)
-    assert not compiled.is_compiling()
+    assert not jit.is_compiling()
 
 
 def _watch_compiling() -> None:

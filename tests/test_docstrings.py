@@ -17,12 +17,11 @@ DOORS = ("", "baselines", "corpus", "datasets", "engines", "experiments", "explo
 # public functions and classes that stand in modules of their own
 ALSO = {
     "engines.spark.frames": ["apply_model"],
-    "evaluation.coherence": ["coherence"],
-    "corpus.noise": ["with_noise_tags"],
+    "evaluation.coherence": ["coherence", "diversity", "exclusivity"],
+    "corpus.tags": ["with_noise_tags"],
     "evaluation.perplexity": ["perplexity"],
     "evaluation.ranking": ["TagRanks", "rank_lists", "rank_scores"],
-    "evaluation.search_result": ["TopicSearch"],
-    "evaluation.topics": ["diversity", "exclusivity"],
+    "evaluation.search": ["TopicSearch"],
     "testing": ["SparkCluster"],
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tagtopic.files import replacing, write_text
+from tagtopic._core.files import replacing, write_text
 
 
 def test_what_was_there_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:

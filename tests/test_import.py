@@ -9,7 +9,7 @@ FIT = """
 from tagtopic import TWDA
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.inference.e_step import infer_documents
-from tagtopic.inference.accumulate import add_scaled_rows
+from tagtopic.inference.m_step import add_scaled_rows
 TWDA(2, max_iter=2, random_state=0).fit(make_tagged_corpus(50, 2, 5, 40).corpus)
 for kernel in (infer_documents, add_scaled_rows):
     print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))

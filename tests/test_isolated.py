@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagtopic.isolated import ForeignLibraryError, run_isolated
+from tagtopic._core.isolation import ForeignLibraryError, run_isolated
 
 TASKS = """
 import os, signal, sys, time
@@ -89,7 +89,7 @@ def test_a_child_ends_with_its_parent(tasks: str, tmp_path: Path) -> None:
         f"    open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)\n"
     )
     code = (
-        "import numpy as np; from tagtopic.isolated import run_isolated as r; "
+        "import numpy as np; from tagtopic._core.isolation import run_isolated as r; "
         f"r('{tasks}:tell', {{}}, {{}}, name='Test', timeout=None)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagtopic import optional
+from tagtopic._core import optional
 from tagtopic.baselines import LDA
 from tagtopic.corpus import Corpus
 

@@ -25,7 +25,7 @@ import pytest
 from tests.cli.conftest import Command, tagtopic
 
 from tagtopic import TWDA, Corpus
-from tagtopic.models.base import TagTopicModel
+from tagtopic.models._base import TagTopicModel
 
 __all__ = ["tagtopic"]  # a fixture
 

@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from tagtopic import Corpus
-from tagtopic.threads import count_of_threads, one_blas_thread
+from tagtopic._core.threads import count_of_threads, one_blas_thread
 
 
 def blas_threads() -> list[int]:

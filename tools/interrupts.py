@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tagtopic.models.base import TagTopicModel
+from tagtopic.models._base import TagTopicModel
 
 INTERRUPTED = 130
 DONE = "done before"

@@ -28,34 +28,31 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "src" / "tagtopic" / "inference"
-TESTS = ROOT / "tests" / "inference"
+PACKAGE = ROOT / "src" / "tagtopic"
+TESTS = ROOT / "tests"
 SECONDS = 40
 """Processor time of one mutant's tests. A mutant that exceeds it, for example by an endless loop, counts as killed."""
 
 EXAMPLES = 12
 
 OWN = {
-    "accumulate": ("test_index", "test_sums"),
-    "e_step": ("test_e_step", "test_likelihood"),
-    "largest": ("test_largest",),
-    "latent_prior": ("test_priors",),
-    "leave_out": ("test_leave_out", "test_e_step"),
-    "m_step": ("test_sums",),
-    "paper_weights": ("test_paper_weights", "test_e_step"),
-    "parameters": ("test_parameters",),
-    "products": ("test_e_step", "test_leave_out", "test_likelihood"),
-    "reference": ("test_e_step", "test_paper_weights"),
-    "running": ("test_running",),
-    "sheet": ("test_e_step", "test_leave_out"),
-    "special": ("test_special",),
-    "tag_evidence": ("test_tag_evidence",),
-    "tag_features": ("test_tag_features",),
-    "tag_likelihood": ("test_tag_evidence",),
-    "tag_likeness": ("test_tag_likeness",),
-    "tag_memory": ("test_tag_evidence", "test_tag_likeness"),
-    "weight_draws": ("test_weight_draws",),
-    "weight_prior": ("test_priors", "../engines/test_weight_evidence"),
+    "_core.intrinsics": ("inference/test_e_step", "inference/test_leave_out", "inference/test_likelihood"),
+    "inference.cvb0": ("inference/test_leave_out", "inference/test_e_step"),
+    "inference.e_step": ("inference/test_e_step", "inference/test_leave_out", "inference/test_likelihood"),
+    "inference.likelihood": ("inference/test_tag_evidence", "inference/test_completion"),
+    "inference.m_step": ("inference/test_index", "inference/test_sums"),
+    "inference.paper": ("inference/test_paper_weights", "inference/test_e_step"),
+    "inference.priors.latent_topics": ("inference/test_priors",),
+    "inference.priors.tag_weights": ("inference/test_priors", "engines/test_weight_evidence"),
+    "inference.reference": ("inference/test_e_step", "inference/test_paper_weights"),
+    "inference.special": ("inference/test_special",),
+    "inference.svi": ("inference/test_running",),
+    "inference.types": ("inference/test_parameters",),
+    "inference.weight_draws": ("inference/test_weight_draws",),
+    "tagging.evidence": ("inference/test_tag_evidence", "inference/test_largest"),
+    "tagging.features": ("inference/test_tag_features",),
+    "tagging.similarity": ("inference/test_tag_likeness",),
+    "tagging.training_index": ("inference/test_tag_evidence", "inference/test_tag_likeness"),
 }
 """The tests of each module."""
 
@@ -128,8 +125,9 @@ def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
             yield from places(node)
 
 
-def mutants_of(path: Path) -> list[Mutant]:
+def mutants_of(module: str) -> list[Mutant]:
     """Return all mutants of a module."""
+    path = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
     tree = ast.parse(path.read_text("utf-8"))
     found = []
     for parent, name, place, node in places(tree):
@@ -137,7 +135,7 @@ def mutants_of(path: Path) -> list[Mutant]:
             continue
         for change, new in changes(node):
             _put(parent, name, place, new)
-            found.append(Mutant(path.stem, getattr(node, "lineno", 0), change, ast.unparse(tree)))
+            found.append(Mutant(module, getattr(node, "lineno", 0), change, ast.unparse(tree)))
             _put(parent, name, place, node)
     return found
 
@@ -153,7 +151,7 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Import one module from the source of a mutant."""
 
     def __init__(self, mutant: Mutant) -> None:
-        self.name, self.source = f"tagtopic.inference.{mutant.module}", mutant.source
+        self.name, self.source = f"tagtopic.{mutant.module}", mutant.source
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> Any:
         """Claim the mutated module only."""
@@ -219,7 +217,7 @@ def main() -> None:
     parser.add_argument("--survivors", type=Path, help="write those that survive here, one a line")
     parser.add_argument("--minutes", type=float, default=25.0)
     given = parser.parse_args()
-    everything = [mutant for module in given.module or OWN for mutant in mutants_of(FOLDER / f"{module}.py")]
+    everything = [mutant for module in given.module or OWN for mutant in mutants_of(module)]
     chosen = random.Random(given.seed).sample(everything, min(given.sample, len(everything)))
     preload()
     for module in dict.fromkeys(mutant.module for mutant in chosen):
@@ -237,7 +235,7 @@ def main() -> None:
         print(f"{module}: {killed[module]} of {tried[module]} killed")
     share = killed.total() / tried.total()
     print(f"{killed.total()} of {tried.total()} killed ({share:.0%}), tried of {len(everything)} mutants")
-    lines = [f"{mutant.module}.py:{mutant.line}: {mutant.change}" for mutant in survivors]
+    lines = [f"{mutant.module}:{mutant.line}: {mutant.change}" for mutant in survivors]
     print(*lines, sep="\n")
     if given.survivors:
         given.survivors.write_text("\n".join(lines) + "\n")

@@ -14,7 +14,7 @@ from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.datasets.planted import PlantedCorpus
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.models.start import word_frequencies
+from tagtopic.models._init import word_frequencies
 
 Halves = tuple[Corpus, Corpus]
 

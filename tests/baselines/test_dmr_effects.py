@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.baselines import reference
-from tagtopic.baselines.dmr_effects import evidence, learn_effects
+from tagtopic.baselines.dmr import evidence, learn_effects
 
 
 def test_the_evidence_agrees_with_its_twin_and_its_gradient_with_differences() -> None:

@@ -6,12 +6,12 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from tagtopic.baselines import reference
-from tagtopic.baselines.corr_e_step import sweep_corr_document
+from tagtopic.baselines.base import log_likelihood_of_tags
+from tagtopic.baselines.corr_lda import sweep_corr_document
+from tagtopic.baselines.ctm import logistic_normal_fold_in
 from tagtopic.baselines.fold_in import _priors_of as priors_of
 from tagtopic.baselines.fold_in import fold_in, fold_in_documents, words_of
-from tagtopic.baselines.logistic_normal import logistic_normal_fold_in
-from tagtopic.baselines.tag_likelihood import log_likelihood_of_tags
-from tagtopic.inference.tag_likelihood import tag_log_likelihoods
+from tagtopic.inference.likelihood import tag_log_likelihoods
 
 
 def drawn(seed: int, n_words: int = 30, n_topics: int = 6) -> tuple[np.random.Generator, np.ndarray, sp.csr_array]:

@@ -35,7 +35,7 @@ def test_a_kernel_made_once_is_the_kernel_of_libsvm(
 ) -> None:
     train, new = one_tag_each
     once = TfidfSVM("rbf", gamma=gamma).fit(train).tag_scores(new)
-    monkeypatch.setattr("tagtopic.baselines.svm.KERNEL_BYTES", 0)
+    monkeypatch.setattr("tagtopic.baselines.tfidf.KERNEL_BYTES", 0)
     np.testing.assert_allclose(once, TfidfSVM("rbf", gamma=gamma).fit(train).tag_scores(new), atol=1e-6)
 
 

@@ -8,17 +8,18 @@ import pytest
 from tests.cli.conftest import Command
 from tests.explore.test_report import unpacked
 
-from tagtopic import Corpus, optional
+from tagtopic import Corpus
+from tagtopic._core import optional
 from tagtopic.explore import Explorer
+from tagtopic.explore.service import app
 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What would have been served, instead of serving it."""
-    from tagtopic.explore.service import server
 
     calls: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(server, "run", lambda *arguments, tell: calls.append(arguments))
+    monkeypatch.setattr(app, "run", lambda *arguments, tell: calls.append(arguments))
     return calls
 
 

@@ -8,7 +8,7 @@ from tests.cli.conftest import Command
 
 from tagtopic import LDA, TWDA, TWTM
 from tagtopic.cli.fit import _stem
-from tagtopic.models.em import ExpectationMaximisation
+from tagtopic.models._batch import ExpectationMaximisation
 
 READ = ("--text", "body", "--tags", "author,year")
 

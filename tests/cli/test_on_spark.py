@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Command
 
 from tagtopic.cli import main
-from tagtopic.cli.on_spark import Destination, sentence_of
+from tagtopic.cli.spark import Destination, sentence_of
 
 SPARK = ["--engine", "spark", "--master", "local[1]"]
 ON_AN_EXECUTOR = """An exception was thrown from the Python worker:

@@ -35,7 +35,7 @@ def test_a_seed_that_is_too_large_is_told(tagtopic: Command, documents: Path) ->
 def test_ctrl_c_says_where_to_go_on(
     tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tagtopic.models.em import ExpectationMaximisation
+    from tagtopic.models._batch import ExpectationMaximisation
 
     def interrupt(self: object) -> None:
         raise KeyboardInterrupt

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from tagtopic.corpus import Corpus, TagRules, TextRules, building, columns, rows
-from tagtopic.corpus.bigrams import PairCounts
-from tagtopic.corpus.building import Plan, build
-from tagtopic.corpus.rows import Rows
+from tagtopic.corpus import Corpus, TagRules, TextRules, builder, vocabulary
+from tagtopic.corpus.builder import Plan, Rows, build
+from tagtopic.corpus.text.phrases import PairCounts
 
 ALL: dict[str, Any] = {"stop_words": None, "min_df": 1, "max_df": 1.0, "max_words": None, "numbers": True}
 WORDS = st.sampled_from(["alpha", "beta", "gamma", "delta", "Epsilon", "zeta", "eta", "42", "ünïcode"])
@@ -49,11 +48,11 @@ def test_a_large_corpus_equals_scikit_learn_at_any_number_of_threads() -> None:
 def test_batches_blocks_and_files_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"common word{i % 7} pair of{i % 3} things" for i in range(200)]
     whole = Corpus.from_texts(texts, bigrams=0.1, bigram_min_count=2)
-    monkeypatch.setattr(rows, "BATCH_ROWS", 7)
-    monkeypatch.setattr(columns, "BLOCK", 11)
+    monkeypatch.setattr(builder, "BATCH_ROWS", 7)
+    monkeypatch.setattr(vocabulary, "BLOCK", 11)
     plan = Plan(TextRules(bigrams=0.1, bigram_min_count=2))
-    spilled = build(rows.rows_of_texts(texts), plan, spill_at=1)
-    on_disk = build(rows.rows_of_texts(texts), plan, tmp_path / "c")
+    spilled = build(builder.rows_of_texts(texts), plan, spill_at=1)
+    on_disk = build(builder.rows_of_texts(texts), plan, tmp_path / "c")
     assert whole.fingerprint() == spilled.fingerprint() == on_disk.fingerprint()
     assert on_disk.rules == whole.rules
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
@@ -164,7 +163,7 @@ def test_what_is_not_text_is_refused() -> None:
 
 
 def test_threads_give_results_in_order_and_stop_when_left() -> None:
-    assert list(building.in_order(lambda i: i * i, range(100), 4)) == [i * i for i in range(100)]
+    assert list(builder.in_order(lambda i: i * i, range(100), 4)) == [i * i for i in range(100)]
     taken = []
 
     def items() -> Any:
@@ -172,7 +171,7 @@ def test_threads_give_results_in_order_and_stop_when_left() -> None:
             taken.append(i)
             yield i
 
-    results = building.in_order(str, items(), 2)
+    results = builder.in_order(str, items(), 2)
     assert next(results) == "0"
     results.close()  # type: ignore[attr-defined]
     assert len(taken) < 10

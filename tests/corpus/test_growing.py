@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tagtopic.corpus.growing import GrowingArray, row_blocks
+from tagtopic._core.mapped import GrowingArray, row_blocks
 
 
 @pytest.mark.parametrize("spill_at", [0, 1, 40, 10**6])

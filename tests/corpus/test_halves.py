@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tagtopic.corpus.halves import split_tokens
+from tagtopic.corpus.splits import split_tokens
 from tagtopic.datasets import make_tagged_corpus
 
 CORPUS = make_tagged_corpus(300, 4, 12, 150, random_state=5).corpus

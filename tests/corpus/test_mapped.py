@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tagtopic.corpus import Corpus, mapped, matrices
+from tagtopic._core import mapped
+from tagtopic.corpus import Corpus, matrices
 from tagtopic.datasets import make_tagged_corpus
 
 CORPUS = make_tagged_corpus(200, 4, 12, 100, random_state=5).corpus

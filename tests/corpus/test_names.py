@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagtopic.corpus.names import Names
+from tagtopic._core.strings import Names
 
 strings = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=30)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tagtopic.corpus.noise import with_noise_tags
+from tagtopic.corpus.tags import with_noise_tags
 from tagtopic.datasets import make_tagged_corpus
 
 CORPUS = make_tagged_corpus(200, 3, 30, 50, tags_per_document=(1, 5), random_state=0).corpus

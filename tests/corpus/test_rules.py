@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from tagtopic.corpus import TagRules, TextRules, rules, stop_words
+from tagtopic.corpus import TagRules, TextRules
+from tagtopic.corpus.text import rules, stop_words
 
 
 def my_tokenizer(text: str) -> list[str]:

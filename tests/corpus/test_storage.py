@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagtopic.corpus import Corpus, TagRules, mapped, storage
+from tagtopic._core import mapped
+from tagtopic.corpus import Corpus, TagRules, storage
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagtopic.corpus import TextRules, characters
-from tagtopic.corpus.tokens import GAP, tokenize
+from tagtopic.corpus import TextRules
+from tagtopic.corpus.text import characters
+from tagtopic.corpus.text.tokenizer import GAP, tokenize
 
 # single characters, and pieces in which classes and byte lengths meet
 odd = [

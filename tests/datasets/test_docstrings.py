@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tagtopic.datasets.docstrings import Docstring, package_docstrings
+from tagtopic.datasets.python_docs import Docstring, package_docstrings
 
 MODULE = '''"""The public module."""
 import does_not_exist

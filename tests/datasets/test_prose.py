@@ -1,6 +1,6 @@
 """Only what a person would read is left of a docstring."""
 
-from tagtopic.datasets.prose import prose
+from tagtopic.datasets.python_docs import prose
 
 
 def test_doctests_and_their_output_are_dropped() -> None:

@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from tagtopic.datasets.sampling import (
-    alias_tables,
-    dirichlet_rows,
-    draw_distinct,
-    draw_tokens,
-    ragged_dirichlet,
-    zipf,
-)
+from tagtopic.datasets.sampling import alias_tables, dirichlet_rows, draw_distinct, draw_tokens, ragged_dirichlet, zipf
 
 
 def test_alias_tables_hold_the_probabilities_exactly() -> None:

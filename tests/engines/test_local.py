@@ -12,7 +12,7 @@ from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine, block_state
 from tagtopic.inference import reference
-from tagtopic.inference.parameters import Behind, Parameters, Priors
+from tagtopic.inference.types import Behind, Parameters, Priors
 from tagtopic.models import TWDA, TWTM
 
 CORPUS = make_tagged_corpus(120, 4, 9, 60, model="twda", untagged=0.2, random_state=3).corpus

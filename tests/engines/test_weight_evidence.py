@@ -8,10 +8,10 @@ from scipy.special import digamma, gammaln
 
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.engines import weight_evidence
+from tagtopic.engines import blocks
 from tagtopic.engines.local import LocalEngine, LocalRun
-from tagtopic.inference.parameters import Parameters
-from tagtopic.inference.weight_prior import Evidence
+from tagtopic.inference.priors.tag_weights import Evidence
+from tagtopic.inference.types import Parameters
 
 CORPUS = make_tagged_corpus(150, 4, 9, 60, model="twda", untagged=0.2, random_state=3).corpus
 
@@ -61,7 +61,7 @@ def sums_of(evidence: Evidence, given: Parameters) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("latent", [True, False])
 def test_a_corpus_gives_the_sums_of_a_plain_loop(latent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weight_evidence, "PART_ENTRIES", 50)
+    monkeypatch.setattr(blocks, "PART_ENTRIES", 50)
     given = parameters(latent)
     with started(given) as run:
         for found, expected in zip(sums_of(run.weight_evidence(given), given), slow_sums(run, given), strict=True):
@@ -77,7 +77,7 @@ def test_blocks_add_up_to_the_corpus(latent: bool) -> None:
             state = run.state._replace(
                 xi=run.state.xi[slice(*block.tag_range)], xi_latent=run.state.xi_latent[block.first : block.last]
             )
-            part = weight_evidence.evidence_of_block(block, state, latent=latent)
+            part = blocks.evidence_of_block(block, state, latent=latent)
             total = [a + b for a, b in zip(total, sums_of(part, given), strict=True)]
         assert len(run.blocks) > 3
         for found, expected in zip(total, slow_sums(run, given), strict=True):
@@ -85,7 +85,7 @@ def test_blocks_add_up_to_the_corpus(latent: bool) -> None:
 
 
 def test_bits_do_not_depend_on_threads_or_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weight_evidence, "PART_ENTRIES", 50)
+    monkeypatch.setattr(blocks, "PART_ENTRIES", 50)
     given = parameters(True)
     found = []
     for n_jobs, entries in ((1, 500), (2, 500), (4, 10**9)):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
+from tagtopic._core.threads import Workers, cut_evenly, cut_rows
 
 
 @given(st.lists(st.integers(0, 50), max_size=40), st.integers(1, 60))

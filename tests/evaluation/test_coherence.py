@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagtopic import Corpus, optional
+from tagtopic import Corpus
+from tagtopic._core import optional
+from tagtopic._core.isolation import ForeignLibraryError
 from tagtopic.evaluation import coherence as module
-from tagtopic.evaluation.coherence import coherence
-from tagtopic.evaluation.topics import first_words
-from tagtopic.isolated import ForeignLibraryError
+from tagtopic.evaluation.coherence import coherence, first_words
 
 pytest.importorskip("gensim")
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import vstack
 
 from tagtopic import Corpus
-from tagtopic.corpus.halves import split_tokens
+from tagtopic.corpus.splits import split_tokens
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.evaluation.perplexity import perplexity
 from tagtopic.models import LDA, TWDA, TWTM

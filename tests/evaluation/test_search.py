@@ -12,8 +12,8 @@ from tagtopic import LDA, TWDA, Corpus, search_topics
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.evaluation import search as module
 from tagtopic.evaluation.coherence import Coherence
-from tagtopic.evaluation.search_result import TopicCount, TopicSearch
-from tagtopic.models.base import TagTopicModel
+from tagtopic.evaluation.search import TopicCount, TopicSearch
+from tagtopic.models._base import TagTopicModel
 
 CORPUS = make_tagged_corpus(300, 5, 12, 150, random_state=2).corpus
 QUICK = TWDA(max_iter=15, random_state=0)
@@ -98,7 +98,7 @@ def test_an_interrupted_fit_is_not_compared(tmp_path: Path) -> None:
 def test_the_seconds_are_those_of_the_whole_fit_though_it_was_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model counts its seconds on from its checkpoint; here its clock runs fast, so that they are the more."""
     heard: list[float] = []
-    monkeypatch.setattr("tagtopic.models.em.time", SimpleNamespace(perf_counter=count(step=1000).__next__))
+    monkeypatch.setattr("tagtopic.models._batch.time", SimpleNamespace(perf_counter=count(step=1000).__next__))
     model = TWDA(max_iter=2, random_state=0, callbacks=[lambda iteration, bound, seconds: heard.append(seconds)])
     assert search_topics(CORPUS, [2], model=model, coherence=False).cells[0].seconds == heard[-1] == 2000
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tagtopic.evaluation.topics import diversity, exclusivity, first_words
+from tagtopic.evaluation.coherence import diversity, exclusivity, first_words
 
 APART = np.array([[0.5, 0.4, 0.1, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.2, 0.3, 0.5]])
 ALIKE = np.array([APART[0], APART[0]])

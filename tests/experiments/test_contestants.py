@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tagtopic.experiments.contestants import CONTESTANTS, arguments_of, make
+from tagtopic.experiments.models import CONTESTANTS, arguments_of, make
 
 
 @pytest.mark.parametrize("name", CONTESTANTS)

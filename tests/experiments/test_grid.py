@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from tagtopic._core.optional import MissingExtraError
 from tagtopic.experiments import Plan, planted, run
 from tagtopic.experiments.grid import Grid, Row, Settings
-from tagtopic.optional import MissingExtraError
 
 CELLS: list[Settings] = [{"experiment": "sums", "model": name, "number": n} for name in "ab" for n in range(3)]
 PLAN = Plan(quick=True, topics=(2, 3), folds=2, models=("TWTM", "TWDA"), jobs=1)

@@ -8,7 +8,7 @@ import pytest
 
 from tagtopic.experiments import NAMES, Outcome, Plan, Subject, planted, run
 from tagtopic.experiments.tables import where
-from tagtopic.models.em import ExpectationMaximisation
+from tagtopic.models._batch import ExpectationMaximisation
 
 FEW = {
     "perplexity": ("TWTM", "TWDA", "LDA", "CTM", "DMR", "ATM", "CorrLDA", "CTM with tags", "PLDA", "Labeled LDA"),
@@ -152,10 +152,10 @@ def test_ctrl_c_in_a_fit_ends_the_run_and_keeps_no_cell(
 def test_an_error_is_a_row_and_stands_on_the_page(
     subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tagtopic.experiments import contestants
+    from tagtopic.experiments import models
 
-    broken = contestants.CONTESTANTS["TWDA"].__class__("tagtopic.models", "TWDA", {"max_iter": 0}, {}, {})
-    monkeypatch.setitem(contestants.CONTESTANTS, "TWDA", broken)
+    broken = models.CONTESTANTS["TWDA"].__class__("tagtopic.models", "TWDA", {"max_iter": 0}, {}, {})
+    monkeypatch.setitem(models.CONTESTANTS, "TWDA", broken)
     plan = Plan(quick=True, topics=(2,), models=("TWDA", "TWTM"), jobs=1)
     outcome = run("noise", subject, tmp_path, plan)
     errors = [row for row in outcome.rows if row.get("error")]
@@ -182,7 +182,7 @@ def test_without_matplotlib_it_is_said_before_anything_is_measured(
 ) -> None:
     from importlib.util import find_spec
 
-    from tagtopic import optional
+    from tagtopic._core import optional
 
     monkeypatch.setattr(optional, "find_spec", lambda name: None if name == "matplotlib" else find_spec(name))
     with pytest.raises(optional.MissingExtraError, match=r"pip install 'tagtopic\[experiments\]'"):

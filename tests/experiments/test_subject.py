@@ -5,7 +5,7 @@ import pytest
 
 from tagtopic.corpus import Corpus
 from tagtopic.experiments import Choice, embedded, planted, select
-from tagtopic.experiments.subject import commonest_tags
+from tagtopic.experiments.data import commonest_tags
 
 COUNTS = np.array([[1, 0], [0, 2], [1, 1], [0, 0], [3, 0], [1, 2]])
 TAGS = ["author:A genre:x", "author:B", "genre:y", "author:A genre:x", "author:A year:1", "author:A genre:y"]

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagtopic.corpus import TextRules
-from tagtopic.explore import palette
-from tagtopic.explore.colouring import pieces_of
-from tagtopic.explore.drawing import line
-from tagtopic.explore.layout import GAP, HEIGHT, WIDTH, likeness, topic_map
-from tagtopic.explore.once import Once
+from tagtopic.engines.posterior import largest
+from tagtopic.explore import charts
+from tagtopic.explore.charts import line
+from tagtopic.explore.explorer import Once
+from tagtopic.explore.highlighting import pieces_of
 from tagtopic.explore.rendering import letter, number, percent, short
-from tagtopic.models.posterior import largest
+from tagtopic.explore.topic_map import GAP, HEIGHT, WIDTH, likeness, topic_map
 
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB
 SIGHTS = {
@@ -41,13 +41,13 @@ def oklab(rgb: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
-@pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK])
+@pytest.mark.parametrize("colours", [charts.LIGHT, charts.DARK])
 def test_no_two_colours_look_alike_to_any_sight(sight: str, colours: tuple[str, ...]) -> None:
     seen = [oklab(np.array(SIGHTS[sight]) @ linear(colour)) for colour in colours]
     assert min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2)) > 0.07
 
 
-@pytest.mark.parametrize(("colours", "ground"), [(palette.LIGHT, "#ffffff"), (palette.DARK, "#1a1d23")])
+@pytest.mark.parametrize(("colours", "ground"), [(charts.LIGHT, "#ffffff"), (charts.DARK, "#1a1d23")])
 def test_colours_stand_out_from_their_ground(colours: tuple[str, ...], ground: str) -> None:
     def luminance(colour: str) -> float:
         return float(linear(colour) @ [0.2126, 0.7152, 0.0722])
@@ -58,8 +58,8 @@ def test_colours_stand_out_from_their_ground(colours: tuple[str, ...], ground: s
 
 
 def test_a_topic_keeps_its_colour() -> None:
-    assert palette.colour(3) == palette.colour(15) == palette.LIGHT[3]
-    assert palette.colour(3, dark=True) == palette.DARK[3]
+    assert charts.colour(3) == charts.colour(15) == charts.LIGHT[3]
+    assert charts.colour(3, dark=True) == charts.DARK[3]
 
 
 @pytest.mark.parametrize("n_topics", [1, 2, 3, 40, 100])

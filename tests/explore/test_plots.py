@@ -5,13 +5,14 @@ import warnings
 import pytest
 from tests.explore.conftest import HOSTILE
 
-from tagtopic import LDA, TWDA, Corpus, optional
-from tagtopic.explore import Explorer, palette
+from tagtopic import LDA, TWDA, Corpus
+from tagtopic._core import optional
+from tagtopic.explore import Explorer, charts
 
 
 def test_topics_are_drawn_in_their_colours(explorer: Explorer) -> None:
     figure = explorer.model.plot_topics()
-    assert [shape.line.color for shape in figure.layout.shapes] == list(palette.LIGHT[:3])
+    assert [shape.line.color for shape in figure.layout.shapes] == list(charts.LIGHT[:3])
     assert len(figure.data[0].text) == 3
     assert figure.to_json()
 
@@ -19,7 +20,7 @@ def test_topics_are_drawn_in_their_colours(explorer: Explorer) -> None:
 def test_a_tag_and_a_document_are_drawn(explorer: Explorer) -> None:
     figure = explorer.model.plot_tag("author:Ada")
     topic = explorer.model.top_topics("author:Ada", 1)[0][0]
-    assert figure.data[0].marker.color[-1] == palette.colour(topic)
+    assert figure.data[0].marker.color[-1] == charts.colour(topic)
     with pytest.raises(ValueError, match="never seen the tag 'author:Ado'; near it are 'author:Ada'"):
         explorer.model.plot_tag("author:Ado")
     figure = explorer.model.plot_document(explorer.documents[3])

@@ -17,9 +17,9 @@ from tests.explore.conftest import letters
 from tagtopic import LDA, TWDA, Corpus
 from tagtopic.explore import Explorer, views
 from tagtopic.explore.service import Limits, create_app
+from tagtopic.explore.service.app import address
 from tagtopic.explore.service.batching import Batcher
 from tagtopic.explore.service.limits import Threads, TooBusyError, TooLongError
-from tagtopic.explore.service.server import address
 
 Answer = TypeVar("Answer")
 PAGES = ("/", "/topics/0", "/tags", "/tags/0", "/documents", "/documents/3", "/try", "/audit", "/compare")

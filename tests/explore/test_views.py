@@ -7,9 +7,8 @@ import pytest
 
 from tagtopic import LDA, TWDA, Corpus
 from tagtopic.explore import Explorer, views
-from tagtopic.explore.errors import NothingToShowError
+from tagtopic.explore.explorer import NothingToShowError, years_of
 from tagtopic.explore.views.audit import audit_rows
-from tagtopic.explore.years import years_of
 
 
 def topic_of(explorer: Explorer, word: str) -> int:

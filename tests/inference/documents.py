@@ -7,20 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from tagtopic._core.arrays import Float64s, Int32s, Int64s, read_only
 from tagtopic.inference import reference
-from tagtopic.inference.arrays import (
-    WAYS,
-    Documents,
-    Evaluation,
-    Float64s,
-    Int32s,
-    Int64s,
-    Model,
-    Shares,
-    State,
-    read_only,
-)
 from tagtopic.inference.e_step import infer_documents, room_for
+from tagtopic.inference.types import WAYS, Documents, Evaluation, Model, Shares, State
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagtopic.compiled import compiled
-from tagtopic.inference.arrays import Float64s
-from tagtopic.inference.borrowing import borrow
+from tagtopic._core.arrays import Float64s
+from tagtopic._core.intrinsics import borrow
+from tagtopic._core.jit import compiled
 
 ALLOCATIONS: Any = import_module("numba.core.runtime._nrt_python")
 """Numba's count of what it allocates and frees."""

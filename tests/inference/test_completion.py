@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import random_array
 
-from tagtopic.inference.arrays import Floats
-from tagtopic.inference.completion import log_probabilities
+from tagtopic._core.arrays import Floats
+from tagtopic.inference.likelihood import log_probabilities
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tagtopic.inference.accumulate import index_columns
+from tagtopic.inference.m_step import index_columns
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 50, 2048, 2049, 5_000_000])

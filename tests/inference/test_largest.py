@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tagtopic.inference.largest import largest_above_zero, nth_largest_at_least, threshold
+from tagtopic.tagging.evidence import largest_above_zero, nth_largest_at_least, threshold
 
 RNG = np.random.default_rng(0)
 

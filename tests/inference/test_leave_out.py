@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tagtopic.inference.accumulate import RUN, ColumnIndex
-from tagtopic.inference.arrays import Float64s
-from tagtopic.inference.leave_out import LEAST, add_tags_leaving_out, add_words_leaving_out, pass_leaving_out
+from tagtopic._core.arrays import Float64s
+from tagtopic.inference.cvb0 import LEAST, add_tags_leaving_out, add_words_leaving_out, pass_leaving_out
+from tagtopic.inference.m_step import RUN, ColumnIndex
 
 
 def some(random: np.random.Generator, *shape: int) -> Float64s:

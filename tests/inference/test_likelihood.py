@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tagtopic.inference.arrays import Float64s
+from tagtopic._core.arrays import Float64s
+from tagtopic._core.intrinsics import total_of
 from tagtopic.inference.e_step import log_likelihood
-from tagtopic.inference.products import total_of
 
 
 def plain(counts: Float64s, sums: Float64s) -> float:

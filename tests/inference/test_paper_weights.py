@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
+from tagtopic._core.arrays import Float64s
 from tagtopic.inference import reference
-from tagtopic.inference.arrays import Float64s
-from tagtopic.inference.paper_weights import ascend_weights, natural_direction, weight_gradient, weight_objective
+from tagtopic.inference.paper import ascend_weights, natural_direction, weight_gradient, weight_objective
 
 
 @st.composite

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tagtopic.inference.parameters import Parameters
+from tagtopic.inference.types import Parameters
 
 
 @pytest.mark.parametrize("latent", [True, False])

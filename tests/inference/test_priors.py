@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import digamma
 
-from tagtopic.inference.arrays import Float64s
-from tagtopic.inference.latent_prior import latent_prior_objective, sum_log_latent, update_latent_prior
-from tagtopic.inference.weight_prior import (
+from tagtopic._core.arrays import Float64s
+from tagtopic.inference.priors.latent_topics import latent_prior_objective, sum_log_latent, update_latent_prior
+from tagtopic.inference.priors.tag_weights import (
     HyperPrior,
     Kinds,
     WeightEvidence,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tagtopic.inference.running import blend_rows, take_topics
+from tagtopic.inference.svi import blend_rows, take_topics
 
 
 def test_topics_of_some_words_are_taken() -> None:

@@ -5,8 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import random_array
 
-from tagtopic.inference.accumulate import add_scaled_rows, index_columns
-from tagtopic.inference.m_step import column_totals, normalise_columns, normalise_rows, weighted_log_sum
+from tagtopic.inference.m_step import (
+    add_scaled_rows,
+    column_totals,
+    index_columns,
+    normalise_columns,
+    normalise_rows,
+    weighted_log_sum,
+)
 
 
 @settings(max_examples=40)

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tagtopic.inference import tag_evidence as te
-from tagtopic.inference.arrays import read_only
-from tagtopic.inference.tag_likelihood import log_likelihoods_reference, tag_log_likelihoods
-from tagtopic.inference.tag_memory import Memory, Queries
-from tagtopic.models.prediction import memory as memory_module
-from tagtopic.models.prediction.memory import build_memory, few_words, weighted_rows, word_scores
-from tagtopic.models.prediction.predictor import gather, queries_of
+from tagtopic._core.arrays import read_only
+from tagtopic.inference.likelihood import log_likelihoods_reference, tag_log_likelihoods
+from tagtopic.tagging import evidence as te
+from tagtopic.tagging import training_index as memory_module
+from tagtopic.tagging.predictor import gather, queries_of
+from tagtopic.tagging.training_index import Memory, Queries, build_memory, few_words, weighted_rows, word_scores
 
 RNG = np.random.default_rng(0)
 COUNTS = sp.csr_array(RNG.poisson(0.4, (40, 30)).astype(np.int32))

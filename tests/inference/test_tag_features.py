@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tagtopic.inference import tag_evidence as te
-from tagtopic.inference import tag_features as tf
-from tagtopic.inference.arrays import read_only
-from tagtopic.inference.tag_features import N_FEATURES, WHOLE, write_features
-from tagtopic.models.prediction.mixing import log_odds_of
-from tagtopic.models.prediction.predictor import queries_of
-from tagtopic.models.prediction.regressions import Regressions
+from tagtopic._core.arrays import read_only
+from tagtopic.tagging import evidence as te
+from tagtopic.tagging import features as tf
+from tagtopic.tagging.calibration import log_odds_of
+from tagtopic.tagging.features import N_FEATURES, WHOLE, write_features
+from tagtopic.tagging.predictor import queries_of
+from tagtopic.tagging.regressions import Regressions
 
 RNG = np.random.default_rng(0)
 N_ROWS = 50

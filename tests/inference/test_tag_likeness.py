@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tagtopic.inference.tag_likeness import compare
-from tagtopic.inference.tag_memory import SATURATION, Memory
-from tagtopic.models.prediction import memory as memory_module
-from tagtopic.models.prediction.memory import build_memory, frequent_words, in_steps, weighted_rows, word_scores
-from tagtopic.models.prediction.predictor import queries_of, weighted_queries
+from tagtopic.tagging import training_index as memory_module
+from tagtopic.tagging.predictor import queries_of, weighted_queries
+from tagtopic.tagging.similarity import compare
+from tagtopic.tagging.training_index import (
+    SATURATION,
+    Memory,
+    build_memory,
+    frequent_words,
+    in_steps,
+    weighted_rows,
+    word_scores,
+)
 
 RNG = np.random.default_rng(0)
 SHARES = np.linspace(0.02, 0.9, 30)

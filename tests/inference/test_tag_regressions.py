@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tagtopic.inference.tag_regressions import INTERCEPT_PACE, learn_from_each
+from tagtopic.tagging.regressions import INTERCEPT_PACE, learn_from_each
 
 
 def documents(random: np.random.Generator, n: int, n_words: int, n_tags: int) -> tuple[Any, Any]:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tagtopic.inference.arrays import Documents, Float64s, Model, Shares
+from tagtopic._core.arrays import Float64s
+from tagtopic.inference.types import Documents, Model, Shares
 from tagtopic.inference.weight_draws import draw_dirichlet, draw_place, draw_weights, seed_of
 
 EMPTY = Shares(np.empty(0), np.empty(0), np.empty(0))

@@ -15,10 +15,10 @@ from tagtopic import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Engine, Statistics
 from tagtopic.engines.local import LocalEngine
-from tagtopic.engines.spark.requirements import SparkMissingError, require_java
-from tagtopic.inference.latent_prior import update_latent_prior
-from tagtopic.inference.parameters import Parameters, Priors
-from tagtopic.inference.weight_prior import HyperPrior
+from tagtopic.engines.spark.session import SparkMissingError, require_java
+from tagtopic.inference.priors.latent_topics import update_latent_prior
+from tagtopic.inference.priors.tag_weights import HyperPrior
+from tagtopic.inference.types import Parameters, Priors
 from tagtopic.testing import QUICK_START, SparkCluster
 
 BLOCK_ENTRIES = 2000

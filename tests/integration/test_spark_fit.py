@@ -10,12 +10,11 @@ import pytest
 
 from tagtopic import TWTM, Corpus
 from tagtopic.engines.base import Statistics
+from tagtopic.engines.distributed import tasks
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.spark import cluster as cluster_module
-from tagtopic.engines.spark import ranges
-from tagtopic.inference.parameters import Parameters
-from tagtopic.models.priors import Schedule
-from tagtopic.models.setup import TOPIC_WORD_SCALE
+from tagtopic.inference.types import Parameters
+from tagtopic.models._settings import TOPIC_WORD_SCALE, Schedule
 
 FIELDS = ("psi", "theta", "pi", "pi_latent", "mu")
 
@@ -59,8 +58,8 @@ def test_a_larger_models_sums_come_by_ranges_or_by_partitions(
     start: Any,
     monkeypatch: Any,
 ) -> None:
-    monkeypatch.setattr(ranges, "RANGE_BYTES", 800)  # 50 words of 4 topics
-    monkeypatch.setattr(ranges, "WAVE_BYTES", 1600)
+    monkeypatch.setattr(tasks, "RANGE_BYTES", 800)  # 50 words of 4 topics
+    monkeypatch.setattr(tasks, "WAVE_BYTES", 1600)
     monkeypatch.setattr(cluster_module, "WAVE_BYTES", 1600)
     parameters, _ = start(corpus, latent=True)
     expected, expected_state = one_step(local_engine, corpus, parameters, "map")
@@ -101,7 +100,7 @@ def test_solution_two_is_nearly_as_good(
 
 
 def perplexity(corpus: Corpus, parameters: Parameters) -> float:
-    from tagtopic.models.posterior import infer
+    from tagtopic.engines.posterior import infer
 
     topics = infer(parameters, "map", corpus, 1).topics
     counts = corpus.counts.toarray()

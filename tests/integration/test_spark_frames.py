@@ -14,7 +14,7 @@ import pytest
 
 from tagtopic import TWDA, Corpus
 from tagtopic.corpus import ReadError, ReadWarning
-from tagtopic.corpus.reading.read import request_of
+from tagtopic.corpus.reading.reader import request_of
 
 SUBJECTS = {"Ada": "engine number wheel card", "Mary": "monster storm lightning night", "Jane": "ball letter pride"}
 
@@ -61,7 +61,7 @@ def test_answers_are_those_of_one_machine(context: Any, table: pa.Table, tmp_pat
 def test_files_are_read_as_on_one_machine(context: Any, table: pa.Table, tmp_path: Path) -> None:
     from pyspark.sql import SparkSession
 
-    from tagtopic.engines.spark.documents import read_frame
+    from tagtopic.engines.spark.frames import read_frame
 
     rows = [
         row | {"author": [row["author"], "draft"] if i % 2 else row["author"]}

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from tagtopic.engines.local import LocalEngine
-from tagtopic.inference.parameters import Parameters
+from tagtopic.inference.types import Parameters
 from tagtopic.testing import SparkCluster
 
 PATIENCE = 60.0

@@ -7,8 +7,8 @@ from sklearn.metrics import roc_auc_score
 
 from tagtopic import TWDA, Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.models.audit import TagReport
-from tagtopic.models.audit.duplicates import near_duplicates
+from tagtopic.tagging.audit import TagReport
+from tagtopic.tagging.duplicates import near_duplicates
 
 PLANTED = make_tagged_corpus(900, 16, 40, 600, tags_per_document=(1, 2), tag_concentration=0.03, random_state=2).corpus
 TRAIN, TEST = PLANTED.split(0.3, random_state=0)

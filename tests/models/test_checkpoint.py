@@ -17,10 +17,10 @@ import pytest
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.local import LocalEngine
 from tagtopic.models import TWDA, TWTM
-from tagtopic.models.checkpoint import FORMAT, KIND, CheckpointError, described
-from tagtopic.models.setup import start_parameters
-from tagtopic.models.storage import read_tensors, write_tensors
-from tagtopic.models.validation import HeldOut
+from tagtopic.models._checkpoint import FORMAT, KIND, CheckpointError, described
+from tagtopic.models._io import read_tensors, write_tensors
+from tagtopic.models._settings import start_parameters
+from tagtopic.models._validation import HeldOut
 
 CORPUS = make_tagged_corpus(300, 4, 12, 120, random_state=5).corpus
 LEARNT: dict[str, Any] = {

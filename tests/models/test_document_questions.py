@@ -5,7 +5,7 @@ import pytest
 
 from tagtopic import TWDA, Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.models.document_questions import LEAST_WORDS, most_of_topic
+from tagtopic.models._base import LEAST_WORDS, most_of_topic
 
 CORPUS = make_tagged_corpus(80, 3, 6, 40, random_state=0).corpus
 

@@ -67,7 +67,7 @@ def test_untagged_documents_have_scikit_learns_lda_posterior() -> None:
     ).fit(CORPUS.counts)
     theirs.exp_dirichlet_component_ = np.asarray(model.components_)
     theirs.components_ = np.asarray(model.components_)
-    from tagtopic.models.posterior import infer
+    from tagtopic.engines.posterior import infer
 
     untagged = model.aligned(Corpus.from_counts(CORPUS.counts))
     ours = infer(model.parameters_, "mixture", untagged, sweeps=10_000, tolerance=1e-13).topics

@@ -7,8 +7,8 @@ import pytest
 
 from tagtopic import TWDA, TWTM, Corpus
 from tagtopic.inference import reference
-from tagtopic.models.base import TagTopicModel
-from tagtopic.models.explanation import joint_credit
+from tagtopic.models._base import TagTopicModel
+from tagtopic.tagging.explanation import joint_credit
 
 TEXTS = ["engine wheel gear engine", "storm night ice storm", "ball letter dance ball"] * 6
 TEXTS += ["engine wheel storm ice", "storm gear night engine"] * 3

@@ -13,9 +13,8 @@ import pytest
 
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.models import LDA, TWDA, TWTM
-from tagtopic.models.base import TagTopicModel
-from tagtopic.models.file import FORMAT, KIND, ModelFileError
-from tagtopic.models.storage import read_tensors, write_tensors
+from tagtopic.models._base import TagTopicModel
+from tagtopic.models._io import FORMAT, KIND, ModelFileError, read_tensors, write_tensors
 
 CORPUS = make_tagged_corpus(200, 4, 12, 100, random_state=5).corpus
 
@@ -195,7 +194,7 @@ def test_a_failed_save_leaves_the_old_model(saved: Path, monkeypatch: pytest.Mon
     def full_disk(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tagtopic.models.storage._write", full_disk)
+    monkeypatch.setattr("tagtopic.models._io._write", full_disk)
     with pytest.raises(OSError, match="No space left"):
         model.save(saved)
     assert saved.read_bytes() == before

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from tagtopic import LDA, TWDA, Corpus
-from tagtopic.models import inputs
+from tagtopic.models import _inputs
 
 TEXTS = ["a ship at sea", "a ship in space", "space and stars", "the sea and a storm"]
 TAGS = [["water"], ["space", "water"], ["space"], []]
@@ -29,15 +29,15 @@ def fitted() -> TWDA:
 
 
 def beside_texts(tags: Any, known: tuple[str, ...] | None) -> Corpus:
-    return inputs.corpus_from_texts(TEXTS, tags, None, None, known)
+    return _inputs.corpus_from_texts(TEXTS, tags, None, None, known)
 
 
 def beside_counts(tags: Any, known: tuple[str, ...] | None) -> Corpus:
-    return inputs.corpus_from_matrix(COUNTS, tags, None, known)
+    return _inputs.corpus_from_matrix(COUNTS, tags, None, known)
 
 
 def beside_a_corpus(tags: Any, known: tuple[str, ...] | None) -> Corpus:
-    return inputs.with_tags(Corpus.from_counts(COUNTS, [["other"], [], [], []]), tags, known)
+    return _inputs.with_tags(Corpus.from_counts(COUNTS, [["other"], [], [], []]), tags, known)
 
 
 EVERYWHERE = pytest.mark.parametrize("beside", [beside_texts, beside_counts, beside_a_corpus])
@@ -85,13 +85,13 @@ def test_a_matrix_beside_a_corpus_keeps_its_names() -> None:
     for tags in (corpus.tags, corpus.tags.copy(), corpus.tags.toarray()):
         model = TWDA(2, random_state=0, max_iter=2, progress=False).fit(corpus, tags=tags)
         assert model.tag_names_ == KNOWN
-    assert inputs.with_tags(corpus, corpus.tags) is corpus
-    assert inputs.with_tags(corpus, MATRIX, ("model's", "tags")).tag_names == ("model's", "tags")
+    assert _inputs.with_tags(corpus, corpus.tags) is corpus
+    assert _inputs.with_tags(corpus, MATRIX, ("model's", "tags")).tag_names == ("model's", "tags")
 
 
 def test_other_tags_leave_the_rest_of_a_corpus_as_it_is() -> None:
     corpus = texts_corpus()
-    other = inputs.with_tags(corpus, [["new"], [], [], []])
+    other = _inputs.with_tags(corpus, [["new"], [], [], []])
     assert other.counts is corpus.counts
     assert (other.words, other.ids, other.rules) == (corpus.words, corpus.ids, corpus.rules)
     assert other[0].tags == ("new",)
@@ -132,7 +132,7 @@ def test_an_array_of_strings_is_texts_and_nan_an_empty_one() -> None:
 
 @pytest.mark.parametrize("numbers", [[[1, 2]], np.ones((2, 2)), np.ones(3), sp.csr_array(np.ones((1, 2))), [1, 2]])
 def test_numbers_are_not_texts(numbers: Any) -> None:
-    assert not inputs.is_texts(numbers)
+    assert not _inputs.is_texts(numbers)
 
 
 def test_one_string_is_refused() -> None:

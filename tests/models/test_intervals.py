@@ -7,8 +7,8 @@ import pytest
 
 from tagtopic import TWDA, TWTM
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.inference.parameters import Parameters
-from tagtopic.models.intervals import weight_intervals
+from tagtopic.inference.types import Parameters
+from tagtopic.models._intervals import weight_intervals
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tagtopic import TWDA, Corpus
-from tagtopic.models.prediction import names
-from tagtopic.models.prediction.memory import few_words
-from tagtopic.models.prediction.names import name_shares, name_words
-from tagtopic.models.questions import near_names
+from tagtopic.models._base import near_names
+from tagtopic.tagging import tag_names as names
+from tagtopic.tagging.tag_names import name_shares, name_words
+from tagtopic.tagging.training_index import few_words
 
 
 def test_a_name_is_what_stands_after_the_kind() -> None:

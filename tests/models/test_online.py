@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tagtopic._core.mapped import Spill
+from tagtopic._core.threads import Workers
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine, start_state
-from tagtopic.engines.spill import Spill
-from tagtopic.engines.workers import Workers
-from tagtopic.inference.arrays import State
-from tagtopic.models import LDA, TWDA, TWTM, setup
-from tagtopic.models.base import TagTopicModel
-from tagtopic.models.online import SWEEPS, TOLERANCE, OnlineLearner, Running
-from tagtopic.models.passes import OnlinePasses, States
+from tagtopic.inference.types import State
+from tagtopic.models import LDA, TWDA, TWTM, _settings
+from tagtopic.models._base import TagTopicModel
+from tagtopic.models._online import SWEEPS, TOLERANCE, OnlineLearner, OnlinePasses, Running, States
 
 PLANTED = make_tagged_corpus(2500, 6, 40, 400, model="twda", random_state=4)
 TRAIN, TEST = PLANTED.corpus.split(500, 0)
@@ -37,10 +36,10 @@ def batch_learnt(kind: type[TagTopicModel]) -> TagTopicModel:
 
 
 def learner_of(model: TagTopicModel, corpus: Corpus, workers: Workers) -> OnlineLearner:
-    parameters, priors = setup.start_parameters(model, corpus)
+    parameters, priors = _settings.start_parameters(model, corpus)
     tokens, documents = corpus.counts.sum(axis=0).astype(float), corpus.tags.sum(axis=0).astype(float)
     running = Running.begin(parameters, tokens, documents)
-    return OnlineLearner(running, parameters, priors, setup.learning_of(model, corpus), "map", workers)
+    return OnlineLearner(running, parameters, priors, _settings.learning_of(model, corpus), "map", workers)
 
 
 @pytest.mark.parametrize("kind", [TWTM, TWDA, LDA])
@@ -82,7 +81,7 @@ def test_every_words_sums_add_up_to_its_tokens() -> None:
 @pytest.mark.parametrize("kind", [TWTM, TWDA])
 def test_documents_are_taken_up_where_they_were_left(kind: type[TagTopicModel], at: int, tmp_path: Path) -> None:
     with closing(Spill(tmp_path, at=at)) as spill:
-        parameters, _ = setup.start_parameters(kind(4, random_state=0), SMALL)
+        parameters, _ = _settings.start_parameters(kind(4, random_state=0), SMALL)
         states = States(SMALL.tags.indptr, start_state(SMALL, parameters, spill))
         assert bool(list(tmp_path.iterdir())) == (at == 0)
         random = np.random.default_rng(0)

@@ -9,11 +9,11 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import spearmanr
 
+from tagtopic._core.arrays import Float64s
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.datasets.planted import PlantedCorpus
-from tagtopic.inference.arrays import Float64s
 from tagtopic.models import TWTM
-from tagtopic.models.start import start_topics
+from tagtopic.models._init import start_topics
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def _one_start_for_all_ways() -> Iterator[None]:
         return found[key][1].copy()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tagtopic.models.setup.start_topics", found_once)
+        patch.setattr("tagtopic.models._settings.start_topics", found_once)
         yield
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from tagtopic import LDA, TWDA, TWTM, Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.models.file import ModelFileError
-from tagtopic.models.prediction import TagPredictor
+from tagtopic.models._io import ModelFileError
+from tagtopic.tagging.predictor import TagPredictor
 
 PLANTED = make_tagged_corpus(900, 16, 30, 600, tags_per_document=(1, 3), tag_concentration=0.03, random_state=1).corpus
 TRAIN, TEST = PLANTED.split(0.3, random_state=0)

@@ -6,7 +6,7 @@ import pytest
 
 from tagtopic import TWDA
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.models.progress import Bar
+from tagtopic.models._progress import Bar
 
 
 def test_each_phase_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tagtopic._core.records import Coded, Records
 from tagtopic.corpus import Names
-from tagtopic.models.ranking import RankedTags
-from tagtopic.models.records import Coded, Records
+from tagtopic.tagging.ranking import RankedTags
 
 MADE: list[int] = []
 

@@ -7,9 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from tagtopic.corpus import Corpus
-from tagtopic.models.prediction import TagPredictor, regressions
-from tagtopic.models.prediction import predictor as predictor_module
-from tagtopic.models.prediction.regressions import Regressions
+from tagtopic.tagging import predictor as predictor_module
+from tagtopic.tagging import regressions
+from tagtopic.tagging.predictor import TagPredictor
+from tagtopic.tagging.regressions import Regressions
 
 N_WORDS = 40
 

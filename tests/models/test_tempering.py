@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tagtopic.inference.arrays import Float64s
-from tagtopic.inference.tag_features import temper
-from tagtopic.models.prediction import mixing
-from tagtopic.models.prediction.mixing import AS_IT_IS, Examples, learn_from, learn_tempering
+from tagtopic._core.arrays import Float64s
+from tagtopic.tagging import calibration
+from tagtopic.tagging.calibration import AS_IT_IS, Examples, learn_from, learn_tempering
+from tagtopic.tagging.features import temper
 
 COUNT, N_TAGS = 30_000, 30
 
@@ -29,7 +29,7 @@ def test_a_mix_that_is_too_sure_is_made_less_sure(monkeypatch: pytest.MonkeyPatc
         mix, offsets = learn_from(given, n_kinds, n_tags)
         return 3 * mix, 3 * offsets
 
-    monkeypatch.setattr(mixing, "learn_from", too_sure)
+    monkeypatch.setattr(calibration, "learn_from", too_sure)
     intercept, slope, bend = learn_tempering(examples(), 1, N_TAGS)
     assert intercept == pytest.approx(0, abs=0.2)
     assert slope == pytest.approx(1 / 3, abs=0.05)
@@ -43,7 +43,7 @@ def test_order_stays_whatever_is_learnt() -> None:
     learnt = learn_tempering(
         Examples(backwards.inputs, ~backwards.right, backwards.tags, backwards.kinds, backwards.documents), 1, N_TAGS
     )
-    for tempering in (learnt, np.array([0.3, mixing.LEAST_SLOPE, 0.0])):
+    for tempering in (learnt, np.array([0.3, calibration.LEAST_SLOPE, 0.0])):
         assert np.all(np.diff([temper(one, tempering) for one in odds]) > 0)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tagtopic import LDA, TWDA, Corpus
-from tagtopic.models.base import TagTopicModel
+from tagtopic.models._base import TagTopicModel
 
 TEXTS = [
     "The Engine weaves numbers",

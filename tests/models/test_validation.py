@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.models import LDA, TWDA, TWTM, validation
-from tagtopic.models.base import TagTopicModel
-from tagtopic.models.em import ExpectationMaximisation, History
-from tagtopic.models.progress import news, resident_bytes
-from tagtopic.models.validation import hold_out
+from tagtopic.models import LDA, TWDA, TWTM, _validation
+from tagtopic.models._base import TagTopicModel
+from tagtopic.models._batch import ExpectationMaximisation, History
+from tagtopic.models._progress import news, resident_bytes
+from tagtopic.models._validation import hold_out
 
 PLANTED = make_tagged_corpus(500, 8, 30, 800, random_state=0).corpus
 TRAIN, TEST = PLANTED.split(0.6, 0)
@@ -49,8 +49,8 @@ def test_documents_of_one_word_are_left_whole() -> None:
 def test_a_large_corpus_goes_through_files_and_comes_out_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     with hold_out(TRAIN, 0.3, 0) as (training, _):
         expected = training.fingerprint()
-    monkeypatch.setattr(validation, "BLOCK_ENTRIES", 700)
-    monkeypatch.setattr("tagtopic.corpus.growing.SPILL_AT", 1000)
+    monkeypatch.setattr(_validation, "BLOCK_ENTRIES", 700)
+    monkeypatch.setattr("tagtopic._core.mapped.GROWING_SPILL_AT", 1000)
     with hold_out(TRAIN, 0.3, 0) as (training, _):
         assert training.fingerprint() == expected
 

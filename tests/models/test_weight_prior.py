@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tagtopic import LDA, TWDA, TWTM, Corpus
-from tagtopic.corpus.noise import with_noise_tags
+from tagtopic.corpus.tags import with_noise_tags
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.models import weight_prior
-from tagtopic.models.posterior import infer
-from tagtopic.models.weight_prior import learn_weight_prior
+from tagtopic.engines.posterior import infer
+from tagtopic.models import _weight_prior as weight_prior
+from tagtopic.models._weight_prior import learn_weight_prior
 
 
 def drawn(weight_prior: float, model: Any = "twtm") -> tuple[Corpus, Corpus]:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tagtopic._core.threads import Workers
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine
-from tagtopic.engines.workers import Workers
-from tagtopic.models import LDA, TWDA, setup
-from tagtopic.models.base import TagTopicModel
-from tagtopic.models.validation import HeldOut, hold_out
-from tagtopic.models.word_prior import better_word_prior, occurrence_logs, with_word_prior
+from tagtopic.inference.priors.topic_words import better_word_prior, occurrence_logs, with_word_prior
+from tagtopic.models import LDA, TWDA, _settings
+from tagtopic.models._base import TagTopicModel
+from tagtopic.models._validation import HeldOut, hold_out
 
 PLANTED = make_tagged_corpus(400, 8, 30, 600, model="twda", random_state=0).corpus
 TRAIN, TEST = PLANTED.split(0.5, 0)
@@ -26,7 +26,7 @@ def as_in_em(beta: float) -> Any:
     model = TWDA(20, topic_word_prior=beta, dtype="float64", random_state=0)
     with hold_out(TRAIN, 0.4, 0) as (training, held):
         assert isinstance(held, HeldOut)
-        parameters, priors = setup.start_parameters(model, training)
+        parameters, priors = _settings.start_parameters(model, training)
         with LocalEngine(1).start(training, parameters, "map") as run:  # type: ignore[arg-type]
             for _ in range(12):
                 room = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
@@ -145,7 +145,7 @@ def test_documents_that_arrive_find_what_was_learnt() -> None:
     model.partial_fit(TEST)
     np.testing.assert_array_equal(model.topic_word_prior_[: len(learnt)], learnt)
     first = TWDA(4, **ESTIMATED).partial_fit(TRAIN)
-    assert first.topic_word_prior_.mean() == pytest.approx(setup.TOPIC_WORD_SCALE)
+    assert first.topic_word_prior_.mean() == pytest.approx(_settings.TOPIC_WORD_SCALE)
 
 
 def test_priors_are_kept_as_they_were_learnt(tmp_path: Path) -> None:

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tagtopic.baselines.author_topic import AuthorTopic
     from tagtopic.baselines.base import Baseline, BaselineError, TopicBaseline
-    from tagtopic.baselines.centroid import TfidfCentroid
     from tagtopic.baselines.corr_lda import CorrLDA
     from tagtopic.baselines.ctm import CTM
     from tagtopic.baselines.dmr import DMR
     from tagtopic.baselines.labeled import PLDA, LabeledLDA
     from tagtopic.baselines.lda import LDA
-    from tagtopic.baselines.svm import TfidfSVM
+    from tagtopic.baselines.tfidf import TfidfCentroid, TfidfSVM
 
 _HOMES = {
     "AuthorTopic": "author_topic",
@@ -32,8 +31,8 @@ _HOMES = {
     "LDA": "lda",
     "LabeledLDA": "labeled",
     "PLDA": "labeled",
-    "TfidfCentroid": "centroid",
-    "TfidfSVM": "svm",
+    "TfidfCentroid": "tfidf",
+    "TfidfSVM": "tfidf",
     "TopicBaseline": "base",
 }
 

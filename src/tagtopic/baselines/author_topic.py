@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from tagtopic._core.arrays import Float64s
+from tagtopic._core.ragged import offsets_of
 from tagtopic.baselines.base import (
     ForeignBaseline,
     check_positive,
@@ -18,8 +20,6 @@ from tagtopic.baselines.base import (
 from tagtopic.baselines.fold_in import fold_in
 from tagtopic.baselines.gibbs import Tokens, random_state, sweep_tags
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.ragged import offsets_of
-from tagtopic.inference.arrays import Float64s
 
 METHODS = ("gibbs", "gensim")
 ARTICLES_PRIOR = 50.0

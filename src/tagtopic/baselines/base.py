@@ -2,6 +2,11 @@
 
 ``evaluation.perplexity`` asks a model for ``aligned``, ``transform`` and ``components_`` and nothing else, so the
 baselines and our own models are measured by the same lines of code.
+
+How likely a document's words are under one tag: the paper's p(d | tag) = prod_i sum_z p(z | tag) p(w_i | z).
+
+As ``inference.tag_likelihood``, which takes documents one by one; for many at a time, as experiments score them, it is
+cheaper to look at each word under each tag once.
 """
 
 from __future__ import annotations
@@ -17,14 +22,31 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tagtopic.baselines.tag_likelihood import log_likelihood_of_tags
+from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.isolation import Arrays, ForeignLibraryError, run_isolated
+from tagtopic._core.optional import require
+from tagtopic._core.threads import count_of_threads
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import move_columns
-from tagtopic.inference.arrays import Float64s, Floats
-from tagtopic.isolated import Arrays, ForeignLibraryError, run_isolated
-from tagtopic.models import inputs
-from tagtopic.optional import require
-from tagtopic.threads import count_of_threads
+from tagtopic.inference.likelihood import LEAST
+from tagtopic.models import _inputs
+
+TAGS_AT_ONCE = 256
+"""Memory: so many tags times the words that occur."""
+
+
+def log_likelihood_of_tags(counts: Any, tag_topics: Floats, topic_words: Floats) -> Float64s:
+    """The logarithms of p(d | tag), (documents, tags); ``counts`` is CSR, ``topic_words`` (words, topics)."""
+    present = np.unique(counts.indices)
+    here = counts[:, present].astype(np.float64)
+    words = np.asarray(topic_words[present], np.float64)
+    scores = np.empty((counts.shape[0], len(tag_topics)))
+    for first in range(0, len(tag_topics), TAGS_AT_ONCE):
+        tags = slice(first, first + TAGS_AT_ONCE)
+        logs = np.log(np.maximum(words @ np.asarray(tag_topics[tags], np.float64).T, LEAST))
+        scores[:, tags] = here @ logs
+    return scores
+
 
 BaselineError = ForeignLibraryError
 """A baseline's library crashed, failed or took too long; this process goes on."""
@@ -69,9 +91,9 @@ class Baseline(BaseEstimator, ABC):
         """X in this model's words and tags; words and tags that did not occur in training are left out."""
         check_is_fitted(self)
         corpus = checked_corpus(X)
-        corpus = inputs.with_tags(corpus, tags, self.tag_names_) if self._uses_tags else inputs.without_tags(corpus)
-        known = inputs.aligned(corpus, self.words_, self.tag_names_, "ignore")
-        return without_unseen_tags(inputs.without_unseen_words(known, self.word_counts_), self.tag_counts_)
+        corpus = _inputs.with_tags(corpus, tags, self.tag_names_) if self._uses_tags else _inputs.without_tags(corpus)
+        known = _inputs.aligned(corpus, self.words_, self.tag_names_, "ignore")
+        return without_unseen_tags(_inputs.without_unseen_words(known, self.word_counts_), self.tag_counts_)
 
     def tag_scores(self, X: Corpus) -> Float64s:
         """How much each tag suits each document's words: (documents, tags), to be compared within a document.
@@ -82,7 +104,7 @@ class Baseline(BaseEstimator, ABC):
 
     def tag_score_batches(self, X: Corpus, size: int = DOCUMENTS_AT_ONCE) -> Iterator[tuple[slice, Float64s]]:
         """``tag_scores`` by runs of ``size`` documents: pairs of the run and its scores, for corpora with many tags."""
-        corpus = self.aligned(inputs.without_tags(checked_corpus(X)))
+        corpus = self.aligned(_inputs.without_tags(checked_corpus(X)))
         for first in range(0, max(len(corpus), 1), size):
             run = slice(first, min(first + size, len(corpus)))
             scores = self._score_tags(corpus[run])
@@ -103,7 +125,7 @@ class Baseline(BaseEstimator, ABC):
         """(documents, tags) for an aligned corpus; a new array."""
 
     def _training_corpus(self, X: Corpus, tags: Any) -> Corpus:
-        corpus = inputs.with_tags(checked_corpus(X), tags)
+        corpus = _inputs.with_tags(checked_corpus(X), tags)
         if not corpus.n_tokens:
             raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names

@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tagtopic.compiled import compiled, compiled_reordering
-from tagtopic.inference.arrays import Documents, Float64s, Floats
+from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.jit import compiled, compiled_reordering
+from tagtopic.inference.types import Documents
 
 CONJUGATE_STEPS = 10
 CONJUGATE_TOLERANCE = 0.05

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic.compiled import compiled
-from tagtopic.engines.workers import Workers, cut_evenly
-from tagtopic.inference.arrays import Float64s, Floats, Int32s, Int64s, read_only
+from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, read_only
+from tagtopic._core.jit import compiled
+from tagtopic._core.threads import Workers, cut_evenly
 
 SWEEPS = 200
 TOLERANCE = 1e-5

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tagtopic.isolated import Arrays
+from tagtopic._core.isolation import Arrays
 
 Words = list[tuple[int, int]]
 """A document's words and how often each occurs."""

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic.compiled import compiled, compiled_reordering
-from tagtopic.corpus.ragged import offsets_of, owners_of
-from tagtopic.inference.arrays import Float64s, Int32s, Int64s
+from tagtopic._core.arrays import Float64s, Int32s, Int64s
+from tagtopic._core.jit import compiled, compiled_reordering
+from tagtopic._core.ragged import offsets_of, owners_of
 
 State = NDArray[np.uint64]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tagtopic._core.arrays import Float64s, Int64s
 from tagtopic.baselines.base import ForeignBaseline, normalised_rows
 from tagtopic.baselines.fold_in import fold_in
 from tagtopic.corpus import Corpus
-from tagtopic.inference.arrays import Float64s, Int64s
 
 
 class _TagsOwnTopics(ForeignBaseline):

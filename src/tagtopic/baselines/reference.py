@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln, logsumexp
 
-from tagtopic.inference.arrays import Float64s
+from tagtopic._core.arrays import Float64s
 
 
 def fold_in_document(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic.isolated import Arrays
+from tagtopic._core.isolation import Arrays
 
 Settings = dict[str, Any]
 

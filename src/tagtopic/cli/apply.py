@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, load_model, model_and_corpus, read_corpus, require_tags, tell_of_no_tags
-from tagtopic.cli.on_spark import Destination, answer_on_spark
+from tagtopic.cli.options import examples
 from tagtopic.cli.output import check_output, show
+from tagtopic.cli.spark import Destination, answer_on_spark
 from tagtopic.cli.tables import mixes_answer, predictions_answer, weights_answer
 
 SHOWN = 20  # documents in a table for a person; --json and --output have all

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, model_and_corpus
+from tagtopic.cli.options import examples
 from tagtopic.cli.output import Answer, Column, Made, check_output, show
 
 if TYPE_CHECKING:
-    from tagtopic.models.audit import TagReport
+    from tagtopic.tagging.audit import TagReport
 
 SHOWN = 20
 

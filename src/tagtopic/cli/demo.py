@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tagtopic._core.files import write_text
+from tagtopic._core.optional import is_installed
 from tagtopic.cli import options
-from tagtopic.cli.help import examples
+from tagtopic.cli.options import examples
 from tagtopic.cli.output import print_table, remark, results
 from tagtopic.cli.tables import predictions_answer, tags_answer, topics_answer, weights_answer
-from tagtopic.files import write_text
-from tagtopic.optional import is_installed
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, model_and_corpus, tell_of_no_tags
+from tagtopic.cli.options import examples
 from tagtopic.cli.output import show
 from tagtopic.cli.tables import figures_answer
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, read_corpus
+from tagtopic.cli.options import examples
 from tagtopic.cli.output import print_text, remark
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _tell_of_failures(outcome: Outcome) -> None:
 
 def _subject(files: list[str], columns: Columns, choice: Any, *, quick: bool, jobs: int | None, quiet: bool) -> Subject:
     """The embedded or the planted corpus, or what the files hold."""
-    from tagtopic.experiments import subject as subjects
+    from tagtopic.experiments import data as subjects
 
     made = files[0] if files in ([subjects.PLANTED], [subjects.EMBEDDED]) else None
     if made and (choice != subjects.Choice() or columns != Columns.of(None, None, None, None, None, skip_errors=False)):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, load_model, read_corpus
+from tagtopic.cli.options import examples
 from tagtopic.cli.output import check_target, remark, told_as
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def report(
     quiet: options.Quiet = False,
 ) -> None:
     """Write what a model found as one HTML file that works offline and by e-mail."""
-    from tagtopic.optional import require
+    from tagtopic._core.optional import require
 
     require("jinja2", extra="explore", purpose="tagtopic report")
     from tagtopic.explore import ReportLimits, write_report
@@ -105,11 +105,11 @@ def serve(
     quiet: options.Quiet = False,
 ) -> None:
     """Show a model as pages in the browser, with search, and as an API for programs (/api/v1/openapi.json)."""
-    from tagtopic.optional import require
+    from tagtopic._core.optional import require
 
     require("fastapi", "uvicorn", "jinja2", extra="explore", purpose="tagtopic serve")
+    from tagtopic.explore.service.app import run
     from tagtopic.explore.service.guard import is_this_machine
-    from tagtopic.explore.service.server import run
 
     if token is not None and not token.strip():
         raise ValueError("--token is empty: give one, or leave the option out")

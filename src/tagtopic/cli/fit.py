@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, is_for_clusters, read_corpus, read_on_cluster, rules_of
+from tagtopic.cli.options import examples
 from tagtopic.cli.output import check_target, print_json, print_text, remark, show, told_as
 from tagtopic.cli.tables import topics_answer
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.engines.spark.corpus import SparkCorpus
-    from tagtopic.models.base import TagTopicModel
+    from tagtopic.models._base import TagTopicModel
 
 ESTIMATE = "estimate"
 INTERRUPTED = 130  # the shell's code for a program ended by Ctrl-C

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.engines import SparkEngine
     from tagtopic.engines.spark.corpus import SparkCorpus
-    from tagtopic.models.base import TagTopicModel
+    from tagtopic.models._base import TagTopicModel
 
 
 NO_KNOWN_TAG = "no document has a tag that the model knows: --tags says which columns hold them"
@@ -58,7 +58,7 @@ class Columns:
 
 def load_model(path: str, jobs: int | None = None) -> TagTopicModel:
     """A model of any kind from its file, to be used with so many threads."""
-    from tagtopic.models.base import TagTopicModel
+    from tagtopic.models._base import TagTopicModel
 
     fitted = TagTopicModel.load(path)
     fitted.set_params(n_jobs=jobs)

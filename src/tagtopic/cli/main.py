@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from tagtopic._version import __version__
-from tagtopic.cli import apply, audit, data, demo, evaluate, experiment, explore, fit, inspect, search
-from tagtopic.cli.help import examples
-from tagtopic.cli.on_spark import sentence_of, spark_errors
+from tagtopic.cli import apply, audit, demo, evaluate, experiment, explore, fit, inspect, search
+from tagtopic.cli.options import examples
 from tagtopic.cli.output import errors, visible, visible_lines
+from tagtopic.cli.spark import sentence_of, spark_errors
 
 app = typer.Typer(
     name="tagtopic",
@@ -25,7 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for group in (demo, data, search, fit, inspect, apply, audit, evaluate, experiment, explore):
+for group in (demo, search, fit, inspect, apply, audit, evaluate, experiment, explore):
     group.register(app)
 
 

@@ -1,4 +1,7 @@
-"""Options that several commands share, so that they read and mean the same everywhere."""
+"""Options that several commands share, so that they read and mean the same everywhere.
+
+How a command's `--help` shows its examples.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,11 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+
+def examples(*lines: str) -> str:
+    """An epilogue with one example a line."""
+    return "\n\n".join(["[bold]Examples[/bold]", *(f"$ {line}" for line in lines)])
 
 
 class FileFormat(StrEnum):

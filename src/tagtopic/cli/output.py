@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tagtopic.files import replacing
+from tagtopic._core.files import replacing
 
 FILE_KINDS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".feather")
 

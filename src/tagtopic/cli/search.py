@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tagtopic._core.files import replacing
 from tagtopic.cli import options
 from tagtopic.cli.fit import INTERRUPTED, Kind, estimator_class
-from tagtopic.cli.help import examples
 from tagtopic.cli.inputs import Columns, read_corpus, rules_of
+from tagtopic.cli.options import examples
 from tagtopic.cli.output import Answer, Column, remark, show, write_rows
-from tagtopic.files import replacing
 
 if TYPE_CHECKING:
-    from tagtopic.evaluation.search_result import TopicSearch
+    from tagtopic.evaluation.search import TopicSearch
 
 
 def register(app: typer.Typer) -> None:
@@ -116,7 +116,7 @@ def _answer(found: TopicSearch) -> Answer:
 
 
 def _write(found: TopicSearch, folder: Path, *, quiet: bool) -> None:
-    from tagtopic.optional import is_installed
+    from tagtopic._core.optional import is_installed
 
     write_rows(found.records(), folder / "table.csv")
     remark(f"wrote {folder / 'table.csv'}", quiet=quiet)

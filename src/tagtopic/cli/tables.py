@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tagtopic.cli.output import Answer, Column, Made
 
 if TYPE_CHECKING:
-    from tagtopic.models.base import TagTopicModel
+    from tagtopic.models._base import TagTopicModel
 
 Ranked = Sequence[tuple[str, float]]
 

@@ -1,12 +1,11 @@
 """Documents in: readers, tokens, vocabularies, the immutable Corpus and its form on disk."""
 
-from tagtopic.corpus.aligning import Alignment
-from tagtopic.corpus.corpus import Corpus
+from tagtopic._core.strings import Names
+from tagtopic.corpus.alignment import Alignment
+from tagtopic.corpus.corpus import Corpus, Document
 from tagtopic.corpus.description import Description
-from tagtopic.corpus.document import Document
-from tagtopic.corpus.names import Names
 from tagtopic.corpus.reading.errors import ReadError, ReadWarning
-from tagtopic.corpus.rules import TagRules, TextRules
+from tagtopic.corpus.text.rules import TagRules, TextRules
 
 __all__ = [
     "Alignment",

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic.corpus.corpus import Corpus
-from tagtopic.corpus.rules import TextRules
+from tagtopic.corpus.text.rules import TextRules
 
 
 class Collection(Protocol):

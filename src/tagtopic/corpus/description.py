@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic.notebook import card
+from tagtopic._core.html import card
 
 if TYPE_CHECKING:
     from tagtopic.corpus.corpus import Corpus

@@ -3,8 +3,15 @@
 Both are `scipy.sparse.csr_array` with int32 columns, sorted and unique in each row, int32 row offsets and
 read-only arrays. Past two thousand million entries the offsets are int64: scipy's own constructor would then
 make the columns int64 too, copying a memory map to do it, so `csr` puts the arrays in place itself.
+
+Data frames of numbers (pandas, polars): a matrix and the names of its columns. Neither library is imported.
+
+What is handed to a `Corpus`, checked at the door.
 """
 
+from __future__ import annotations
+
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -12,8 +19,67 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tagtopic.corpus import frames, ragged
-from tagtopic.corpus.ragged import offsets_of
+from tagtopic._core import ragged
+from tagtopic._core.ragged import offsets_of
+from tagtopic._core.strings import Names
+
+
+def is_frame(table: Any) -> bool:
+    """Whether it is a data frame."""
+    return hasattr(table, "to_numpy") and hasattr(table, "columns") and len(getattr(table, "shape", ())) == 2
+
+
+def column_names(table: Any) -> tuple[str, ...] | None:
+    """The names of a data frame's columns; None if they are not strings, or it is no data frame."""
+    if not is_frame(table):
+        return None
+    names = tuple(table.columns)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def matrix_of(table: Any, what: str) -> Any:
+    """The numbers of a data frame, NaN where there are none; anything else as it is."""
+    if not is_frame(table):
+        return table
+    values = table.to_numpy()
+    if values.dtype.kind in "buif":
+        return values
+    # numbers that may be missing, or of more than one type, come as objects
+    columns = [_numbers(_column(table, j), name, what) for j, name in enumerate(table.columns)]
+    return np.column_stack(columns) if columns else np.zeros(table.shape)
+
+
+def require_numbers(table: Any, what: str) -> None:
+    """Raise if a data frame has a column of something else; its values are not looked at."""
+    for name, dtype in zip(table.columns, table.dtypes, strict=True):
+        _check_type(dtype, name, what)
+
+
+def _column(frame: Any, j: int) -> Any:
+    return frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j]
+
+
+def _numbers(column: Any, name: Any, what: str) -> NDArray[np.float64]:
+    _check_type(column.dtype, name, what)
+    missing = {"dtype": np.float64, "na_value": np.nan} if hasattr(column, "iloc") else {}
+    values: NDArray[np.float64] = column.to_numpy(**missing).astype(np.float64)
+    return values
+
+
+def _check_type(dtype: Any, name: Any, what: str) -> None:
+    if not _has_numbers(dtype):
+        raise TypeError(
+            f"{what} is a data frame whose column {name!r} is of type {dtype}: expected numbers in every column "
+            "(Corpus.read takes a data frame with columns of texts and tags)"
+        )
+
+
+def _has_numbers(dtype: Any) -> bool:
+    """Whether a type of NumPy's, pandas' or polars' is one of numbers or of truth values."""
+    if hasattr(dtype, "kind"):
+        return dtype.kind in "buif"
+    return str(dtype) == "Boolean" or bool(dtype.is_numeric())
+
 
 INT32_MAX = 2**31 - 1
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -95,7 +161,7 @@ def tags_matrix_from_lists(tags: Iterable[Any], names: Sequence[str] | None) -> 
 
 def is_matrix(tags: Any) -> bool:
     """Whether tags are a matrix (sparse, an array of numbers, a data frame) rather than lists of names."""
-    if sp.issparse(tags) or frames.is_frame(tags):
+    if sp.issparse(tags) or is_frame(tags):
         return True
     dtype = getattr(tags, "dtype", None)
     return isinstance(dtype, np.dtype) and dtype.kind in "buifc"
@@ -190,3 +256,55 @@ def _check_whole(data: NDArray[Any], document: Callable[[NDArray[Any]], int], wh
             f"document {document(at)} has the value {data[at[0]]} in {what}: "
             f"they must be whole numbers from 0 to {INT32_MAX}"
         )
+
+
+def check_names(given: Iterable[str], what: str) -> tuple[str, ...]:
+    """Distinct strings that can be stored, or an error that says which is not."""
+    if isinstance(given, str):
+        raise TypeError(f"{what} is one string, {given!r}: expected a list of names")
+    result = tuple(given)
+    try:
+        Names.of(result)
+    except TypeError as error:
+        raise TypeError(f"in {what}, {error}") from None
+    except ValueError as error:
+        raise ValueError(f"in {what}, {error}") from None
+    if len(set(result)) != len(result):
+        repeated = Counter(result).most_common(1)[0][0]
+        raise ValueError(f"{what} has {repeated!r} more than once: every column needs a name of its own")
+    return result
+
+
+def check_column_names(given: Iterable[str] | None, what: str, prefix: str, n: int) -> tuple[str, ...]:
+    """The names of n columns, numbered ones if none are given."""
+    if given is None:
+        return tuple(f"{prefix}_{j}" for j in range(n))
+    result = check_names(given, what)
+    if len(result) != n:
+        raise ValueError(f"there are {n} columns but {len(result)} {what}")
+    return result
+
+
+def check_ids(given: Iterable[str] | None, n_documents: int) -> Names:
+    """The ids of n documents, numbers if none are given."""
+    result = Names.numbered(n_documents) if given is None else Names.of(given)
+    if len(result) != n_documents:
+        raise ValueError(f"there are {n_documents} documents but {len(result)} ids")
+    return result
+
+
+def check_tags(given: Any, tag_names: Iterable[str] | None, n_documents: int) -> dict[str, Any]:
+    """The `tags` and `tag_names` of a corpus from lists of names, a matrix, or None."""
+    if given is None:
+        given = [()] * n_documents
+    if is_matrix(given):
+        matrix = tags_matrix(matrix_of(given, "tags"))
+        given_names = column_names(given) if tag_names is None else tag_names
+        all_names = check_column_names(given_names, "tag_names", "tag", matrix.shape[1])
+    else:
+        wanted = None if tag_names is None else check_names(tag_names, "tag_names")
+        matrix, all_names = tags_matrix_from_lists(given, wanted)
+        check_names(all_names, "tags")
+    if matrix.shape[0] != n_documents:
+        raise ValueError(f"there are {n_documents} documents but tags for {matrix.shape[0]}")
+    return {"tags": matrix, "tag_names": all_names}

@@ -2,8 +2,13 @@
 
 Opening reads the names, the headers and where each document begins; every size is compared with `corpus.json`, so a
 truncated or swapped file is noticed at once although no words or tags are read.
+
+A digest of everything in a corpus, the same on every machine.
 """
 
+from __future__ import annotations
+
+import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic._core.files import new_folder
+from tagtopic._core.mapped import damaged, never_fall, release, write_array
+from tagtopic._core.strings import Names
 from tagtopic._version import __version__
 from tagtopic.corpus import matrices
-from tagtopic.corpus.folders import new_folder
-from tagtopic.corpus.growing import write_array
-from tagtopic.corpus.mapped import damaged, never_fall
-from tagtopic.corpus.names import Names
-from tagtopic.corpus.rules import TextRules
+from tagtopic.corpus.text.rules import TextRules
 
 if TYPE_CHECKING:
     from tagtopic.corpus.corpus import Corpus
+
 
 FORMAT = "tagtopic-corpus"
 VERSION = 1
@@ -41,7 +46,7 @@ FRACTIONAL = {"counts.data": np.float32}
 """The types that arrays may have instead."""
 
 
-def save(corpus: "Corpus", path: Path) -> None:
+def save(corpus: Corpus, path: Path) -> None:
     """Write the corpus as a folder that appears whole or not at all."""
     with new_folder(path, marker=MARKER) as folder:
         for name, array in arrays_of(corpus).items():
@@ -50,7 +55,7 @@ def save(corpus: "Corpus", path: Path) -> None:
         write_marker(folder, corpus)
 
 
-def arrays_of(corpus: "Corpus") -> dict[str, NDArray[Any]]:
+def arrays_of(corpus: Corpus) -> dict[str, NDArray[Any]]:
     """The arrays of a corpus by the names of their files."""
     return {
         "counts.indptr": corpus.counts.indptr.astype(np.int64, copy=False),
@@ -71,7 +76,7 @@ def write_names(folder: Path, words: Iterable[str], tag_names: Iterable[str]) ->
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
 
 
-def write_marker(folder: Path, corpus: "Corpus") -> None:
+def write_marker(folder: Path, corpus: Corpus) -> None:
     """Write `corpus.json`, last of all."""
     about = {
         "format": FORMAT,
@@ -177,3 +182,23 @@ def _check_offsets(path: Path, name: str, arrays: dict[str, NDArray[Any]], n_doc
     ends = {len(arrays[target]) for target in targets}
     if len(offsets) != n_documents + 1 or offsets[0] != 0 or {int(offsets[-1])} != ends or not never_fall(offsets):
         raise damaged(path, f"{name}.npy does not fit the other arrays")
+
+
+BLOCK = 1 << 22  # elements hashed at a time: a memory-mapped corpus never has to be in memory
+
+
+def fingerprint_of(corpus: Corpus) -> str:
+    """The digest, in hexadecimal digits."""
+    digest = hashlib.blake2b(digest_size=16)
+    counts, tags = corpus.counts, corpus.tags
+    digest.update(f"{len(corpus)} {corpus.n_words} {corpus.n_tags} {counts.nnz} {tags.nnz}\n".encode())
+    vocabularies = [Names.of(corpus.words), Names.of(corpus.tag_names)]
+    arrays = [array for names in (*vocabularies, corpus.ids) for array in (names.offsets, names.data)]
+    arrays += [matrix.indptr.astype(np.int64, copy=False) for matrix in (counts, tags)]
+    arrays += [counts.indices, counts.data, tags.indices]
+    for array in arrays:
+        for start in range(0, len(array), BLOCK):
+            block = array[start : start + BLOCK]
+            digest.update(block.astype(block.dtype.newbyteorder("<"), copy=False).data)
+            release(block)
+    return digest.hexdigest()

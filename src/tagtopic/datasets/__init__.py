@@ -1,10 +1,7 @@
 """Corpora that every installation has: drawn with known truth, or read from the Python it runs on."""
 
-from tagtopic.datasets.docstrings import Docstring, package_docstrings
-from tagtopic.datasets.planted import PlantedCorpus, make_tagged_corpus
-from tagtopic.datasets.planted_on_disk import write_tagged_corpus
-from tagtopic.datasets.python_docs import load_python_docs
-from tagtopic.datasets.recipe import Recipe
+from tagtopic.datasets.planted import PlantedCorpus, Recipe, make_tagged_corpus, write_tagged_corpus
+from tagtopic.datasets.python_docs import Docstring, load_python_docs, package_docstrings
 
 __all__ = [
     "Docstring",

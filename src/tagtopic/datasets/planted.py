@@ -1,25 +1,101 @@
-"""A corpus whose truth is known: drawn from the generative process of TWTM or TWDA."""
+"""A corpus whose truth is known: drawn from the generative process of TWTM or TWDA.
+
+What a planted corpus is drawn from: its sizes and priors, checked at the door.
+
+Planted corpora that are larger than memory, drawn block by block into the folder of a saved corpus.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from tagtopic.corpus import Corpus
-from tagtopic.datasets.recipe import Range, Recipe, bounds
-from tagtopic.datasets.sampling import (
-    alias_tables,
-    dirichlet_rows,
-    draw_distinct,
-    draw_tokens,
-    ragged_dirichlet,
-    zipf,
-)
+from tagtopic._core.files import new_folder
+from tagtopic._core.mapped import GrowingArray
+from tagtopic.corpus import Corpus, Names, matrices, storage
+from tagtopic.datasets.sampling import alias_tables, dirichlet_rows, draw_distinct, draw_tokens, ragged_dirichlet, zipf
+
+Range = int | tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Sizes and priors of a planted corpus; `make_tagged_corpus` tells what each one means.
+
+    Examples
+    --------
+    >>> from tagtopic.datasets import Recipe
+    >>> Recipe(n_documents=100, noise_tags=1).n_topics
+    10
+    """
+
+    n_documents: int = 2000
+    n_topics: int = 10
+    n_tags: int = 50
+    n_words: int = 1000
+    model: Literal["twtm", "twda"] = "twtm"
+    tags_per_document: Range = (1, 5)
+    document_length: Range = (50, 150)
+    noise_tags: float = 0
+    untagged: float = 0.0
+    weight_prior: float | npt.ArrayLike = 1.0
+    latent_prior: float = 1.0
+    latent_concentration: float = 0.1
+    tag_concentration: float = 0.1
+    word_concentration: float = 0.1
+    word_exponent: float = 1.0
+    tag_exponent: float = 0.5
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("n_documents", "n_topics", "n_tags", "n_words"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.model not in ("twtm", "twda"):
+            raise ValueError(f'model must be "twtm" or "twda", got {self.model!r}')
+        for field in fields(self):
+            if field.name.endswith(("prior", "concentration")) and not np.all(
+                np.asarray(getattr(self, field.name)) > 0
+            ):
+                raise ValueError(f"{field.name} must be positive, got {getattr(self, field.name)}")
+        if np.shape(self.weight_prior) not in ((), (self.n_tags,)):
+            raise ValueError(f"weight_prior must be one number or one per tag ({self.n_tags})")
+        self._check_documents()
+
+    def _check_documents(self) -> None:
+        low, high = bounds(self.document_length)
+        if not 0 <= low <= high:
+            raise ValueError(f"document_length must be a length or a pair (least, most), got {self.document_length}")
+        low, high = bounds(self.tags_per_document)
+        if not 1 <= low <= high:
+            raise ValueError(
+                f"tags_per_document must be a count from 1 on or a pair (least, most), got {self.tags_per_document};"
+                " for documents without tags use untagged="
+            )
+        if self.noise_tags < 0:
+            raise ValueError(f"noise_tags must not be negative, got {self.noise_tags}")
+        if high + int(np.ceil(self.noise_tags)) > self.n_tags:
+            raise ValueError(
+                f"a document would need {high} tags and {self.noise_tags} noise tags of {self.n_tags} tags"
+            )
+        if not 0 <= self.untagged <= 1:
+            raise ValueError(f"untagged is a share from 0 to 1, got {self.untagged}")
+        if self.untagged and self.model == "twtm":
+            raise ValueError('TWTM says nothing about documents without tags: use model="twda" with untagged=')
+
+
+def bounds(size: Range) -> tuple[int, int]:
+    """Least and most of a size that is given as one number or a pair."""
+    return (size, size) if isinstance(size, int | np.integer) else (int(size[0]), int(size[1]))
+
 
 # Documents are drawn in blocks, each from its own random stream: memory is bounded and what a block
 # holds does not depend on how many follow it.
@@ -250,3 +326,62 @@ def _offsets(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def _stack(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else vstack(parts, format="csr")
+
+
+def write_tagged_corpus(path: str | PathLike[str], recipe: Recipe) -> Truth:
+    """Write the corpus that `make_tagged_corpus` would draw to a folder for `Corpus.open`, in bounded memory.
+
+    Returns the topics and the tags' topic mixes; what is true of single documents is not kept.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tagtopic import Corpus
+    >>> from tagtopic.datasets import Recipe, write_tagged_corpus
+    >>> with TemporaryDirectory() as folder:
+    ...     truth = write_tagged_corpus(f"{folder}/drawn", Recipe(n_documents=100, n_topics=3))
+    ...     len(Corpus.open(f"{folder}/drawn")), truth.topic_words.shape
+    (100, (3, 1000))
+    """
+    truth = draw_truth(recipe)
+    with new_folder(Path(path), marker=storage.MARKER) as folder:
+        with ExitStack() as files:
+            growing = {
+                name: files.enter_context(GrowingArray(folder / f"{name}.npy", kind, spill_at=0))
+                for name, kind in storage.ARRAYS.items()
+            }
+            for name in ("counts.indptr", "tags.indptr", "ids.offsets"):
+                growing[name].append(np.zeros(1, dtype=np.int64))
+            n_documents = 0
+            for block in draw_blocks(recipe, truth):
+                _append(growing, block, first=n_documents)
+                n_documents += len(block.latent_share)
+            arrays = {name: array.finish() for name, array in growing.items()}
+        corpus = _corpus(arrays, recipe)
+        storage.write_names(folder, corpus.words, corpus.tag_names)
+        storage.write_marker(folder, corpus)
+    return truth
+
+
+def _corpus(arrays: dict[str, Any], recipe: Recipe) -> Corpus:
+    """The corpus over these arrays; its names are those that `Corpus.from_counts` gives."""
+    words = tuple(f"word_{j}" for j in range(recipe.n_words))
+    tag_names = tuple(f"tag_{j}" for j in range(recipe.n_tags))
+    counts, tags = (
+        matrices.csr(arrays[f"{name}.indptr"], arrays[f"{name}.indices"], arrays[f"{name}.data"], n)
+        for name, n in (("counts", len(words)), ("tags", len(tag_names)))
+    )
+    ids = Names(arrays["ids.offsets"], arrays["ids.bytes"])
+    return Corpus(counts=counts, tags=tags, words=words, tag_names=tag_names, ids=ids)
+
+
+def _append(arrays: dict[str, GrowingArray], block: Block, *, first: int) -> None:
+    """Add a block of documents, the first of which has the number `first`."""
+    matrix: Any
+    for name, matrix in (("counts", block.counts), ("tags", block.tags)):
+        arrays[f"{name}.indptr"].append(matrix.indptr[1:].astype(np.int64) + len(arrays[f"{name}.indices"]))
+        arrays[f"{name}.indices"].append(matrix.indices)
+        arrays[f"{name}.data"].append(matrix.data)
+    ids = Names.of(str(first + i) for i in range(len(block.latent_share)))
+    arrays["ids.offsets"].append(ids.offsets[1:] + len(arrays["ids.bytes"]))
+    arrays["ids.bytes"].append(ids.data)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tagtopic.compiled import compiled
+from tagtopic._core.jit import compiled
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]

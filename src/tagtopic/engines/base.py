@@ -9,14 +9,11 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic.engines.workers import Workers, cut_rows
-from tagtopic.inference.arrays import COLLAPSED, PAPER, WAYS, Float64s, Floats, Model, Shares, State, read_only
+from tagtopic._core.arrays import Float64s, Floats, read_only
+from tagtopic._core.threads import CHUNK_ROWS, Workers, cut_rows
 from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
-from tagtopic.inference.parameters import Behind, Parameters, Priors
-from tagtopic.inference.weight_prior import HyperPrior
-
-CHUNK_ROWS = 1 << 11
-"""Rows of psi that a thread takes at a time."""
+from tagtopic.inference.priors.tag_weights import HyperPrior
+from tagtopic.inference.types import COLLAPSED, PAPER, WAYS, Behind, Model, Parameters, Priors, Shares, State
 
 
 @dataclass

@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic._core.arrays import Float64s
+from tagtopic._core.mapped import SPILL_AT, Spill, release
+from tagtopic._core.threads import CHUNK_ROWS, Workers, cut_evenly, cut_rows
 from tagtopic.corpus.collection import RemoteCorpus
-from tagtopic.corpus.mapped import release
-from tagtopic.engines.base import CHUNK_ROWS, Run, Statistics, as_model
-from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, blocks_of
-from tagtopic.engines.spill import SPILL_AT, Spill
-from tagtopic.engines.weight_evidence import CorpusEvidence
-from tagtopic.engines.workers import Workers, cut_evenly, cut_rows
-from tagtopic.inference.accumulate import add_scaled_rows
-from tagtopic.inference.arrays import COLLAPSED, PAPER, Evaluation, Float64s, Model, State
+from tagtopic.engines.base import Run, Statistics, as_model
+from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, CorpusEvidence, blocks_of
+from tagtopic.inference.cvb0 import add_tags_leaving_out, add_words_leaving_out
 from tagtopic.inference.e_step import infer_documents, room_for
-from tagtopic.inference.latent_prior import sum_log_latent
-from tagtopic.inference.leave_out import add_tags_leaving_out, add_words_leaving_out
-from tagtopic.inference.parameters import Parameters
-from tagtopic.inference.weight_prior import HyperPrior, update_weight_prior
+from tagtopic.inference.m_step import add_scaled_rows
+from tagtopic.inference.priors.latent_topics import sum_log_latent
+from tagtopic.inference.priors.tag_weights import HyperPrior, update_weight_prior
+from tagtopic.inference.types import COLLAPSED, PAPER, Evaluation, Model, Parameters, State
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus

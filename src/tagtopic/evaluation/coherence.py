@@ -6,7 +6,9 @@ no windows narrower than a document.
 
 gensim answers NaN or infinity for words that the documents never have, and its pool of processes may wait for ever. So
 such words are left out, one empty document is added (a word in every document has no information otherwise), and
-gensim runs with one process, in a child that can be ended (``isolated.py``).
+gensim runs with one process, in a child that can be ended (``_core/isolation.py``).
+
+Figures about topics alone: how much their words differ from topic to topic.
 """
 
 from __future__ import annotations
@@ -17,13 +19,58 @@ from typing import Any
 
 import numpy as np
 
+from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.isolation import Arrays, run_isolated
+from tagtopic._core.optional import require
+from tagtopic._core.ragged import offsets_of
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import move_columns
-from tagtopic.corpus.ragged import offsets_of
-from tagtopic.evaluation.topics import first_words
-from tagtopic.inference.arrays import Float64s
-from tagtopic.isolated import Arrays, run_isolated
-from tagtopic.optional import require
+
+
+def diversity(components: Any, n_words: int = 25) -> float:
+    """The share of different words among the first ``n_words`` of all topics: 1 if no two topics share one.
+
+    ``components`` is (topics, words), as in ``model.components_`` (Dieng, Ruiz and Blei 2020).
+
+    Examples
+    --------
+    >>> from tagtopic.evaluation.coherence import diversity
+    >>> diversity([[0.9, 0.1, 0.0], [0.9, 0.0, 0.1]], n_words=1)
+    0.5
+    """
+    first = first_words(components, n_words)
+    return float(len(np.unique(first)) / first.size)
+
+
+def exclusivity(components: Any, n_words: int = 10) -> float:
+    """How much the first ``n_words`` of a topic are its own: the mean share that it has in its words' probabilities.
+
+    The share of topic k in word w is p(w | k) / sum_j p(w | j): 1 if no other topic has the word, 1 / topics if all
+    have it alike (the exclusivity of Bischof and Airoldi 2012, without their ranks).
+
+    Examples
+    --------
+    >>> from tagtopic.evaluation.coherence import exclusivity
+    >>> exclusivity([[1.0, 0.0], [0.0, 1.0]], n_words=1)
+    1.0
+    """
+    probabilities = np.asarray(components)
+    first = first_words(probabilities, n_words)
+    own = np.take_along_axis(probabilities, first, axis=1).astype(np.float64)
+    everybody = probabilities.sum(axis=0, dtype=np.float64)[first]
+    return float((own / np.maximum(everybody, 1e-300)).mean())
+
+
+def first_words(components: Any, n_words: int) -> Any:
+    """(topics, n_words): the most probable words of each topic, most probable first."""
+    if n_words < 1:
+        raise ValueError(f"n_words={n_words!r}: expected a whole number from 1")
+    probabilities: Floats = np.asarray(components)
+    n = min(n_words, probabilities.shape[1])
+    chosen = np.argpartition(-probabilities, n - 1, axis=1)[:, :n]
+    order = np.argsort(-np.take_along_axis(probabilities, chosen, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(chosen, order, axis=1)
+
 
 N_WORDS = 10
 MOST_DOCUMENTS = 20_000

@@ -11,11 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from tagtopic._core.mapped import release, row_blocks
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.growing import row_blocks
-from tagtopic.corpus.halves import split_tokens
-from tagtopic.corpus.mapped import release
-from tagtopic.inference.completion import log_probabilities
+from tagtopic.corpus.splits import split_tokens
+from tagtopic.inference.likelihood import log_probabilities
 
 METHODS = ("completion", "fitted", "bound")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tagtopic.inference.arrays import Float64s, Int64s
+from tagtopic._core.arrays import Float64s, Int64s
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@
 need ``pip install 'tagtopic[experiments]'``.
 """
 
+from tagtopic.experiments.data import Choice, Subject, embedded, planted, select
 from tagtopic.experiments.experiment import Experiment, Plan
-from tagtopic.experiments.running import NAMES, Outcome, run
-from tagtopic.experiments.subject import Choice, Subject, embedded, planted, select
+from tagtopic.experiments.run import NAMES, Outcome, run
 
 __all__ = ["NAMES", "Choice", "Experiment", "Outcome", "Plan", "Subject", "embedded", "planted", "run", "select"]

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tagtopic.baselines.svm import TfidfSVM
+from tagtopic.baselines.tfidf import TfidfSVM
 from tagtopic.evaluation.ranking import rank_scores
-from tagtopic.experiments.contestants import arguments_of, fitted, make
+from tagtopic.experiments.data import Subject
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.models import arguments_of, fitted, make
 from tagtopic.experiments.plots import legend_below, panels
-from tagtopic.experiments.subject import Subject
 from tagtopic.experiments.tables import Table, by_topics, different, mean, numbered, pivot, spread, where
 
 TOPICS, QUICK_TOPICS = (30,), (10,)

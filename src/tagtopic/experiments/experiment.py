@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tagtopic.experiments.data import Subject
 from tagtopic.experiments.grid import Row, Settings
-from tagtopic.experiments.subject import Subject
 from tagtopic.experiments.tables import Table
 
 

@@ -16,10 +16,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tagtopic._core.files import write_text
+from tagtopic._core.optional import MissingExtraError
+from tagtopic._core.progress import BAR, COUNT, GONE, LEFT, is_watched, new_bar
 from tagtopic._version import __version__
-from tagtopic.bars import BAR, COUNT, GONE, LEFT, is_watched, new_bar
-from tagtopic.files import write_text
-from tagtopic.optional import MissingExtraError
 
 Settings = dict[str, Any]
 Row = dict[str, Any]

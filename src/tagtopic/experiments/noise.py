@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.noise import with_noise_tags
+from tagtopic.corpus.tags import with_noise_tags
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.experiments.contestants import SEED, arguments_of, fitted, make
+from tagtopic.experiments.data import Subject
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.models import SEED, arguments_of, fitted, make
 from tagtopic.experiments.plots import legend_below, panels, style
-from tagtopic.experiments.subject import Subject
 from tagtopic.experiments.tables import Table, different, mean, pivot, spread, where
 
 TOPICS, QUICK_TOPICS = (100, 200), (20,)

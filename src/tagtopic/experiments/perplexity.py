@@ -6,11 +6,11 @@ import warnings
 from typing import Any
 
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.experiments.contestants import CONTESTANTS, arguments_of, fitted, make
+from tagtopic.experiments.data import Subject, commonest_tags
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.models import CONTESTANTS, arguments_of, fitted, make
 from tagtopic.experiments.plots import legend_below, panels, style
-from tagtopic.experiments.subject import Subject, commonest_tags
 from tagtopic.experiments.tables import Table, different, mean, pivot, spread, where
 
 TOPICS, QUICK_TOPICS = (20, 50, 100, 200), (10, 20)

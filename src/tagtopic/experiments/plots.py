@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tagtopic.files import replacing
-from tagtopic.optional import require
+from tagtopic._core.files import replacing
+from tagtopic._core.optional import require
 
 COLOURS = {
     "TWDA": "#c1272d", "TWDA (prior learnt)": "#c1272d", "TWTM": "#e07a1f", "LDA": "#1f77b4", "LDA (ours)": "#17becf",

@@ -16,11 +16,11 @@ from typing import Any
 from sklearn.base import clone
 
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.experiments.contestants import fitted
+from tagtopic.experiments.data import Subject, commonest_tags
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.models import fitted
 from tagtopic.experiments.plots import legend_below, panels
-from tagtopic.experiments.subject import Subject, commonest_tags
 from tagtopic.experiments.tables import Table, different, mean, mean_and_spread, pivot, where
 
 STANDARD, THREADS, PLDA = "standard", "all threads", "PLDA"
@@ -78,7 +78,7 @@ def _workers(plan: Plan) -> tuple[int, ...]:
     wanted = tuple(n for n in wanted if n > 0)
     if not wanted:
         return ()
-    from tagtopic.engines.spark.requirements import SparkMissingError, require_java, require_pyspark
+    from tagtopic.engines.spark.session import SparkMissingError, require_java, require_pyspark
 
     try:
         require_pyspark()

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tagtopic._core.files import replacing
 from tagtopic.experiments.grid import Row
-from tagtopic.files import replacing
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tagtopic.evaluation.ranking import TagRanks, rank_lists, rank_scores
-from tagtopic.experiments.contestants import arguments_of, fitted, make, topic_scores
+from tagtopic.experiments.data import Subject
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.models import arguments_of, fitted, make, topic_scores
 from tagtopic.experiments.plots import legend_below, panels, style
-from tagtopic.experiments.subject import Subject
 from tagtopic.experiments.tables import Table, by_topics, different, mean, numbered, pivot, where
 
 TOPICS, QUICK_TOPICS = (100, 200), (20,)
@@ -64,7 +64,7 @@ def _ranks(train: Subject, test: Subject, settings: Settings, jobs: int | None) 
 
 def _ranks_by_documents(train: Subject, test: Subject, jobs: int | None) -> TagRanks:
     """What ``predict_tags`` of any fitted model gives: it asks documents, not topics, so none need be fitted."""
-    from tagtopic.models.prediction import TagPredictor
+    from tagtopic.tagging.predictor import TagPredictor
 
     predictor = TagPredictor.fit(train.corpus, n_jobs=jobs)
     if predictor is None:

@@ -2,32 +2,70 @@
 
 An explorer may be asked from many threads at once. What is slow for many documents (their posteriors, the audit) is
 made once, when first asked for or in the background by ``warm``.
+
+What a person is told when there is nothing to show.
+
+A value that takes long, made once: whoever comes while it is being made waits for it.
 """
 
 from __future__ import annotations
 
+import re
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic.explore.errors import NothingToShowError
-from tagtopic.explore.layout import likeness
-from tagtopic.explore.once import Once
-from tagtopic.explore.years import years_of
-from tagtopic.inference.arrays import way_for_new_documents
-from tagtopic.models.posterior import DocumentPosteriors, infer
+from tagtopic.corpus.tags import kind_of
+from tagtopic.engines.posterior import DocumentPosteriors, infer
+from tagtopic.explore.topic_map import likeness
+from tagtopic.inference.types import way_for_new_documents
 
 if TYPE_CHECKING:
+    from tagtopic._core.arrays import Float64s, Floats
+    from tagtopic._core.records import Records
     from tagtopic.corpus import Corpus
-    from tagtopic.explore.views.quality import Quality
-    from tagtopic.inference.arrays import Float64s, Floats
-    from tagtopic.models.audit.report import TagOnDocument, TagReport
-    from tagtopic.models.base import TagTopicModel
-    from tagtopic.models.records import Records
+    from tagtopic.explore.views.overview import Quality
+    from tagtopic.models._base import TagTopicModel
+    from tagtopic.tagging.audit import TagOnDocument, TagReport
+
+
+class NothingToShowError(ValueError):
+    """What was asked for is not there: no such topic, tag or document, or nothing was given to show it from."""
+
+
+Value = TypeVar("Value")
+
+
+class Once(Generic[Value]):
+    """Calls ``make`` when first asked, from whichever thread; an error is not kept but raised to who asked."""
+
+    def __init__(self, make: Callable[[], Value]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: tuple[Value] | None = None
+
+    def get(self) -> Value:
+        """The value, made now if it is not there."""
+        if self._made is None:
+            with self._lock:
+                if self._made is None:
+                    self._made = (self._make(),)
+        return self._made[0]
+
+    @property
+    def ready(self) -> bool:
+        """Whether ``get`` would return at once."""
+        return self._made is not None
+
+    @property
+    def being_made(self) -> bool:
+        """Whether somebody is making it now."""
+        return self._lock.locked()
 
 
 class Explorer:
@@ -206,7 +244,7 @@ class Explorer:
             _ = self.audit
 
     def _measure(self) -> Quality | None:
-        from tagtopic.explore.views.quality import quality
+        from tagtopic.explore.views.overview import quality
 
         return None if self.corpus is None else quality(self.model, self.corpus)
 
@@ -221,3 +259,23 @@ def _in_background(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=work, name="tagtopic-warm", daemon=True)
     thread.start()
     return thread
+
+
+YEAR = re.compile(r"(1[5-9]|20)\d\d")
+
+
+def years_of(tag_names: tuple[str, ...]) -> dict[int, list[int]]:
+    """The tags of each year, in order, if most tags of some kind are years; of several such kinds, the largest."""
+    by_kind: dict[str, list[int]] = defaultdict(list)
+    for column, name in enumerate(tag_names):
+        by_kind[kind_of(name)].append(column)
+    best: dict[int, list[int]] = {}
+    for columns in by_kind.values():
+        years: dict[int, list[int]] = defaultdict(list)
+        for column in columns:
+            value = tag_names[column].rpartition(":")[2].strip()
+            if YEAR.fullmatch(value):
+                years[int(value)].append(column)
+        if len(years) > len(best) and len(years) >= 0.8 * len(columns):
+            best = dict(sorted(years.items()))
+    return best

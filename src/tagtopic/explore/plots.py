@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic.explore import palette, views
+from tagtopic._core.optional import MissingExtraError, require
+from tagtopic.explore import charts, views
 from tagtopic.explore.explorer import Explorer
-from tagtopic.explore.layout import HEIGHT, WIDTH
 from tagtopic.explore.rendering import short
+from tagtopic.explore.topic_map import HEIGHT, WIDTH
 from tagtopic.explore.views.document import look_at
-from tagtopic.optional import MissingExtraError, require
 
 if TYPE_CHECKING:
     from tagtopic.explore.views.parts import TopicShare
@@ -26,7 +26,7 @@ def plot_topics(model: Any) -> Any:
     words = {topic.topic: topic for topic in view.topics}
     figure = go.Figure(layout={"title": f"{view.n_topics} topics", "margin": MARGINS, "height": 560})
     for bubble in view.map:
-        colour, r = palette.colour(bubble.topic), bubble.radius
+        colour, r = charts.colour(bubble.topic), bubble.radius
         box = {"x0": bubble.x - r, "x1": bubble.x + r, "y0": bubble.y - r, "y1": bubble.y + r}
         figure.add_shape(
             type="circle", line={"color": colour, "width": 2}, fillcolor=_faint(colour), layer="below", **box
@@ -124,7 +124,7 @@ def _topic_bars(mix: tuple[TopicShare, ...]) -> Any:
     parts = mix[::-1]
     names = [f"{part.topic}: {_plain(', '.join(part.words[:3]), 40)}" for part in parts]
     trace = _bars(names, [part.share for part in parts])
-    trace.marker = {"color": [palette.colour(part.topic) for part in parts]}
+    trace.marker = {"color": [charts.colour(part.topic) for part in parts]}
     return trace
 
 

@@ -9,9 +9,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from tagtopic._core.optional import require
 from tagtopic._version import __version__
-from tagtopic.explore import drawing, palette
-from tagtopic.optional import require
+from tagtopic.explore import charts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -35,7 +35,7 @@ class Renderer:
     def __init__(self, *, root: str = "", has: Has = lambda kind, number: True, live: bool = True) -> None:
         require("jinja2", extra="explore", purpose="the explorer")
         self.environment = _environment()
-        self.environment.globals.update(root=root, has=has, live=live, version=__version__, line=drawing.line)
+        self.environment.globals.update(root=root, has=has, live=live, version=__version__, line=charts.line)
 
     def render(self, template: str, **context: Any) -> str:
         """One template."""
@@ -60,7 +60,7 @@ def _environment() -> Environment:
         percent=percent, number=number, short=short, letter=letter, or_number=or_number, query=quote
     )
     environment.tests["long"] = lambda text: len(text) > SHORT
-    environment.globals["colour"] = lambda topic: f"c{palette.place(topic)}"
+    environment.globals["colour"] = lambda topic: f"c{charts.place(topic)}"
     return environment
 
 
@@ -82,9 +82,9 @@ def static_version() -> str:
 def palette_css() -> str:
     """The colours of topics as custom properties, light and dark, and a class for each."""
     light, dark = (
-        "".join(f"--t{i}:{colour};" for i, colour in enumerate(colours)) for colours in (palette.LIGHT, palette.DARK)
+        "".join(f"--t{i}:{colour};" for i, colour in enumerate(colours)) for colours in (charts.LIGHT, charts.DARK)
     )
-    classes = "".join(f".c{i}{{--c:var(--t{i})}}" for i in range(len(palette.LIGHT)))
+    classes = "".join(f".c{i}{{--c:var(--t{i})}}" for i in range(len(charts.LIGHT)))
     return (
         f":root{{{light}}}\n:root[data-theme=dark]{{{dark}}}\n"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n{classes}\n"

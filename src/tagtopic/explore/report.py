@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic.engines.workers import Workers
+from tagtopic._core.files import write_text
+from tagtopic._core.threads import Workers
 from tagtopic.explore import views
+from tagtopic.explore.csv import csv_pieces
 from tagtopic.explore.rendering import Renderer, static_file
-from tagtopic.explore.separated import csv_pieces
 from tagtopic.explore.views.audit import PARTS, audit_rows
 from tagtopic.explore.views.search import DocumentList, FoundDocument, TagList
-from tagtopic.files import write_text
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from tagtopic.inference.arrays import Float64s
+from tagtopic._core.arrays import Float64s
 
 LEAST = 0.02
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from tagtopic.compiled import compiled
-from tagtopic.inference.arrays import Float64s
+from tagtopic._core.arrays import Float64s
+from tagtopic._core.jit import compiled
 
 
 @compiled

@@ -20,8 +20,9 @@ import math
 
 import numpy as np
 
-from tagtopic.compiled import compiled
-from tagtopic.inference.arrays import Documents, Float64s, Floats, Model
+from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.jit import compiled
+from tagtopic.inference.types import Documents, Model
 
 PRIME, BITS = 0x01000193, 0xFFFFFFFF
 """By which a hash is multiplied, and what of it is kept (FNV)."""

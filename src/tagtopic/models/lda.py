@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
-from tagtopic.models.base import TagTopicModel
-from tagtopic.models.em import Callback
-from tagtopic.models.priors import Prior
+from tagtopic.models._base import TagTopicModel
+from tagtopic.models._batch import Callback
+from tagtopic.models._settings import Prior
 
 
 class LDA(TagTopicModel):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tagtopic.corpus.reading.cells import TagColumn, id_of, scalar_of, text_of
 from tagtopic.corpus.reading.errors import BadRow
+from tagtopic.corpus.reading.rows import TagColumn, id_of, scalar_of, text_of
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_delimited_tags() -> None:
 
 
 def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagtopic.corpus.reading.cells.CACHE_SIZE", 3)
+    monkeypatch.setattr("tagtopic.corpus.reading.rows.CACHE_SIZE", 3)
     column = TagColumn("x", None)
     for i in range(10):
         assert column.tags_of(str(i)) == [f"x:{i}"]

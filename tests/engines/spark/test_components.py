@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagtopic import Corpus
-from tagtopic.engines.spark.components import appendix_c, into_bins, links_of, report_components, tag_components
+from tagtopic.engines.distributed.components import appendix_c, into_bins, links_of, report_components, tag_components
 
 N_TAGS = 12
 documents = st.lists(st.lists(st.integers(0, N_TAGS - 1), max_size=4, unique=True), min_size=1, max_size=20)

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 
 from tagtopic import TWDA, Corpus
-from tagtopic.corpus.reading.read import request_of
-from tagtopic.engines.spark.documents import Hear, PackDocuments, unpack
-from tagtopic.engines.spark.frames import Answering, arrow_types
+from tagtopic.corpus.reading.reader import request_of
+from tagtopic.engines.spark.frames import Answering, Hear, PackDocuments, arrow_types, unpack
 from tagtopic.engines.spark.source import pack
 
 LINES = [

@@ -15,12 +15,12 @@ import pytest
 
 from tagtopic import Corpus
 from tagtopic.corpus import ReadError
-from tagtopic.corpus.reading.read import request_of
-from tagtopic.corpus.reading.rowing import Wanted
-from tagtopic.corpus.rules import with_options
-from tagtopic.engines.spark.building import IDS
+from tagtopic.corpus.reading.reader import request_of
+from tagtopic.corpus.reading.rows import Wanted
+from tagtopic.corpus.text.rules import with_options
+from tagtopic.engines.distributed.builder import IDS
+from tagtopic.engines.distributed.scratch import Scratch
 from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
-from tagtopic.engines.spark.scratch import Scratch
 from tagtopic.engines.spark.source import TABLE, Source, format_of, is_readable, open_source, pack, paths_of
 
 WORDS = ["the", "of", "and", "a", "engine", "wheel", "card", "number", "monster", "storm", "night", "ice"]
@@ -134,8 +134,8 @@ def test_words_can_be_taken_out_of_some_documents() -> None:
 
 
 def _taken(corpus: Corpus, rows: Any, taken: Any) -> Any:
-    from tagtopic.corpus.ragged import offsets_of
-    from tagtopic.engines.spark.building import Taken
+    from tagtopic._core.ragged import offsets_of
+    from tagtopic.engines.distributed.builder import Taken
 
     return Taken(rows, offsets_of(corpus.document_sizes()[0][rows]), taken)
 

@@ -10,9 +10,9 @@ import pytest
 
 from tagtopic import Corpus
 from tagtopic.engines.blocks import blocks_of
+from tagtopic.engines.distributed.scratch import MissingError, Parcel, Scratch
 from tagtopic.engines.local import block_state
-from tagtopic.engines.spark.scratch import MissingError, Parcel, Scratch
-from tagtopic.inference.arrays import State
+from tagtopic.inference.types import State
 
 
 @pytest.fixture

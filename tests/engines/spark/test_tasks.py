@@ -12,13 +12,22 @@ import pytest
 from tagtopic import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
+from tagtopic.engines.distributed.scratch import MissingError, Parcel, Rooms, Scratch
+from tagtopic.engines.distributed.tasks import (
+    Adding,
+    AddRows,
+    AddUpAndBring,
+    CutSums,
+    Cutting,
+    EStep,
+    Ranges,
+    Reporting,
+    Slot,
+    StepAndBring,
+    StepAndStay,
+)
 from tagtopic.engines.local import LocalEngine, block_state
-from tagtopic.engines.spark.ranges import AddRows, CutSums, Ranges
-from tagtopic.engines.spark.scratch import MissingError, Parcel, Rooms, Scratch
-from tagtopic.engines.spark.tasks import AddUpAndBring, EStep, StepAndBring, StepAndStay
-from tagtopic.engines.spark.wrapping import Adding, Cutting, Reporting, Slot
-from tagtopic.inference.arrays import Documents
-from tagtopic.inference.parameters import Parameters
+from tagtopic.inference.types import Documents, Parameters
 
 SLOT = Slot(0, (0, 1, 2))
 ROOMS = Rooms("run", "run")

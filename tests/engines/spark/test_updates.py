@@ -14,13 +14,12 @@ import pytest
 from tagtopic import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
+from tagtopic.engines.distributed.scratch import Parcel, Rooms, Scratch
+from tagtopic.engines.distributed.tasks import Adding, Cutting, Reporting, Slot
+from tagtopic.engines.distributed.weights import weight_update_of
 from tagtopic.engines.local import LocalEngine, LocalRun, block_state
-from tagtopic.engines.spark.scratch import Parcel, Rooms, Scratch
-from tagtopic.engines.spark.weights import weight_update_of
-from tagtopic.engines.spark.wrapping import Adding, Cutting, Reporting, Slot
-from tagtopic.inference.arrays import Documents
-from tagtopic.inference.parameters import Parameters
-from tagtopic.inference.weight_prior import HyperPrior, weight_prior_gradient
+from tagtopic.inference.priors.tag_weights import HyperPrior, weight_prior_gradient
+from tagtopic.inference.types import Documents, Parameters
 
 STEP = 3
 ROOMS = Rooms("run", "run")

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from tagtopic.engines.spark.evidence import NamedEvidence, merged
-from tagtopic.engines.spark.weights import Problem, plain_mean, weighted_mean, without_evidence
-from tagtopic.inference.weight_prior import HyperPrior, WeightEvidence, update_weight_prior
+from tagtopic.engines.distributed.weights import (
+    NamedEvidence,
+    Problem,
+    merged,
+    plain_mean,
+    weighted_mean,
+    without_evidence,
+)
+from tagtopic.inference.priors.tag_weights import HyperPrior, WeightEvidence, update_weight_prior
 
 NAMES = np.array([0, 2], np.int32)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tagtopic.notices import warn
+from tagtopic._core.notices import warn
 
 
 class ReadError(ValueError):

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tagtopic.corpus import ragged
-from tagtopic.corpus.names import Names
+from tagtopic._core import ragged
+from tagtopic._core.strings import Names
 from tagtopic.corpus.reading.errors import BadRow, ReadError
 from tagtopic.corpus.reading.lines import DAMAGE, Lines, decompressed
-from tagtopic.corpus.tokens import Tokens
+from tagtopic.corpus.text.tokenizer import Tokens
 
 MAX_TOKENS = 10_000_000  # in one document: beyond it a count is an error
 

@@ -1,17 +1,3 @@
-"""The E-step on a Spark cluster, and the paper's large-scale solutions."""
+"""The engine that runs on a Spark cluster."""
 
-from __future__ import annotations
-
-import os
-from pathlib import Path
-
-
-def _cache_kernels_in_scratch() -> None:
-    """On an executor that may not write beside the package, let Numba cache where it may; before Numba is loaded."""
-    scratch = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
-    beside = Path(__file__).resolve().parent.parent.parent / "inference"
-    if scratch and not os.access(beside, os.W_OK):
-        os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(scratch) / "tagtopic-kernels"))
-
-
-_cache_kernels_in_scratch()
+import tagtopic.engines.distributed  # noqa: F401  sets the kernels' cache directory on executors, before Numba is loaded

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic.engines.spark.placement import Placement, Prepare
-from tagtopic.engines.spark.scratch import Parcel, Rooms
+from tagtopic.engines.distributed.placement import Placement, Prepare
+from tagtopic.engines.distributed.scratch import Parcel, Rooms
+from tagtopic.engines.distributed.tasks import Adding, Addition, Cutting, Receiving, Removing, Reporting, Slot, Task
 from tagtopic.engines.spark.session import check_executors, executors_of, wait_for_executors
-from tagtopic.engines.spark.wrapping import Adding, Addition, Cutting, Receiving, Removing, Reporting, Slot, Task
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext

@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic._core.arrays import Int32s, Int64s
+from tagtopic._core.ragged import offsets_of
+from tagtopic._core.ragged import take as take_rows
+from tagtopic._core.strings import Names
 from tagtopic.corpus import Corpus, TextRules
 from tagtopic.corpus.collection import RemoteCorpus
-from tagtopic.corpus.document import Document
-from tagtopic.corpus.indexing import positions
+from tagtopic.corpus.corpus import Document, _positions
 from tagtopic.corpus.matrices import csr
-from tagtopic.corpus.names import Names
-from tagtopic.corpus.ragged import offsets_of
-from tagtopic.corpus.ragged import take as take_rows
-from tagtopic.corpus.reading.read import Request
-from tagtopic.corpus.rules import TagRules
-from tagtopic.engines.spark.building import (
+from tagtopic.corpus.reading.reader import Request
+from tagtopic.corpus.text.rules import TagRules
+from tagtopic.engines.distributed.builder import (
     IDS,
     PART_BITS,
     BlockSizes,
@@ -40,13 +40,12 @@ from tagtopic.engines.spark.building import (
     Taken,
     as_slots,
 )
+from tagtopic.engines.distributed.placement import Built
+from tagtopic.engines.distributed.scratch import FRESH, Parcel, Rooms, Scratch
+from tagtopic.engines.distributed.tasks import Slot, use_up
+from tagtopic.engines.distributed.vocabulary import Vocabulary, gather
 from tagtopic.engines.spark.cluster import Cluster
-from tagtopic.engines.spark.placement import Built
-from tagtopic.engines.spark.scratch import FRESH, Parcel, Rooms, Scratch
 from tagtopic.engines.spark.source import Source
-from tagtopic.engines.spark.vocabulary import Vocabulary, gather
-from tagtopic.engines.spark.wrapping import Slot, use_up
-from tagtopic.inference.arrays import Int32s, Int64s
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
@@ -198,8 +197,8 @@ class SparkCorpus(RemoteCorpus):
     def __getitem__(self, rows: Any) -> Document | Corpus:
         """One document by its position, or a corpus by slice, mask or positions, in that order, on this machine."""
         if isinstance(rows, int | np.integer):
-            return self._fetched(positions([int(rows)], len(self)))[0]
-        wanted = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else positions(rows, len(self))
+            return self._fetched(_positions([int(rows)], len(self)))[0]
+        wanted = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else _positions(rows, len(self))
         ascending, places = np.unique(wanted, return_inverse=True)
         found = self._fetched(ascending)
         return found if np.array_equal(wanted, ascending) else found[places]

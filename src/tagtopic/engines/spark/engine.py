@@ -6,19 +6,17 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tagtopic.corpus.reading.read import request_of
-from tagtopic.corpus.rules import RuleOptions, TagRules, TextRules, with_options
+from tagtopic._core.threads import Workers
+from tagtopic.corpus.reading.reader import request_of
+from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_options
 from tagtopic.engines.blocks import BLOCK_ENTRIES, blocks_of
+from tagtopic.engines.distributed.weights import AVERAGES, WEIGHT_UPDATES, weight_update_of
 from tagtopic.engines.local import start_state
 from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
-from tagtopic.engines.spark.remote import RemoteRun
-from tagtopic.engines.spark.requirements import require_pyspark
-from tagtopic.engines.spark.run import BRING_BYTES, SparkRun
-from tagtopic.engines.spark.session import context_of, open_context, session_of
+from tagtopic.engines.spark.run import BRING_BYTES, RemoteRun, SparkRun
+from tagtopic.engines.spark.session import context_of, open_context, require_pyspark, session_of
 from tagtopic.engines.spark.source import open_source
-from tagtopic.engines.spark.weights import AVERAGES, WEIGHT_UPDATES, weight_update_of
-from tagtopic.engines.workers import Workers
-from tagtopic.inference.parameters import Parameters
+from tagtopic.inference.types import Parameters
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

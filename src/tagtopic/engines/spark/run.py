@@ -2,36 +2,54 @@
 
 The driver has the corpus and, after each E-step, where every document's inference stands; executors have copies. A
 copy that is lost is sent again, so which executor does what, and how often, does not change the result.
+
+A run over a corpus that executors have read: the driver has no documents, only where their inference stands.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic._core.arrays import Float64s, Int32s, Int64s
+from tagtopic._core.mapped import Spill
+from tagtopic._core.ragged import offsets_of
+from tagtopic._core.threads import Workers
 from tagtopic.engines.base import Statistics
-from tagtopic.engines.blocks import Block
+from tagtopic.engines.blocks import Block, CorpusEvidence
+from tagtopic.engines.distributed.placement import Placement, Scattered
+from tagtopic.engines.distributed.scratch import FRESH, Parcel, Rooms, Scratch
+from tagtopic.engines.distributed.tasks import (
+    RANGE_BYTES,
+    AddRows,
+    AddUpAndBring,
+    CompileKernels,
+    CutSums,
+    EStep,
+    Ranges,
+    Slot,
+    StepAndBring,
+    StepAndStay,
+)
 from tagtopic.engines.local import Extent, LocalRun, block_state
-from tagtopic.engines.spark.cluster import Cluster
-from tagtopic.engines.spark.kernels import CompileKernels
-from tagtopic.engines.spark.placement import Placement, Scattered
-from tagtopic.engines.spark.ranges import bring_sums
-from tagtopic.engines.spark.scratch import Parcel, Rooms
-from tagtopic.engines.spark.tasks import AddUpAndBring, EStep, StepAndBring, StepAndStay
-from tagtopic.engines.workers import Workers
-from tagtopic.inference.arrays import Documents, Float64s, State
-from tagtopic.inference.parameters import Parameters
-from tagtopic.inference.weight_prior import HyperPrior
+from tagtopic.engines.spark.cluster import WAVE_BYTES, Cluster
+from tagtopic.engines.spark.corpus import SparkCorpus
+from tagtopic.inference.priors.tag_weights import HyperPrior
+from tagtopic.inference.types import Documents, Parameters, State
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-    from tagtopic.engines.spark.weights import WeightUpdate
+    from tagtopic.engines.distributed.weights import WeightUpdate
+
+if TYPE_CHECKING:
+    pass
+
 
 BRING_BYTES = 3 << 26
 """Sums and states that are together no larger than this ride home on the E-step's own job."""
@@ -198,3 +216,82 @@ def _empty(sums: Statistics) -> None:
     sums.psi[:] = 0
     sums.theta[:] = 0
     sums.objective = 0.0
+
+
+@dataclass(frozen=True)
+class BringTags:
+    """Yields the tags of each block's documents."""
+
+    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[Int32s]:
+        """Bring them."""
+        scratch.require(slot.numbers)
+        for number in slot.numbers:
+            stored = scratch.block(number)
+            yield stored.tags[stored.block.documents.tags]
+
+
+class RemoteRun(SparkRun):
+    """A run over a ``SparkCorpus``. Before the first step executors work out themselves where documents stand."""
+
+    def __init__(
+        self,
+        corpus: SparkCorpus,
+        parameters: Parameters,
+        inference: str,
+        workers: Workers,
+        weight_update: WeightUpdate,
+        *,
+        bring_bytes: int = BRING_BYTES,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.corpus = corpus
+        tag_entries = corpus.document_sizes()[1]
+        self.each_rho = bool(parameters.latent or (tag_entries == 0).any())
+        spill, dtype = Spill(), parameters.psi.dtype
+        state = State(
+            spill.empty(int(tag_entries.sum()), dtype),
+            spill.empty(len(corpus), dtype),
+            spill.empty((len(corpus) if self.each_rho else 1, len(parameters.mu)), dtype),
+        )
+        blocks: Any = corpus.blocks
+        LocalRun.__init__(self, inference, workers, blocks, state, spill=spill)
+        self.inference = inference
+        self.weight_update = weight_update
+        self.bring_bytes = bring_bytes
+        self.step = FRESH
+        self._sizes = {block.number: (block.n_words, block.n_tags) for block in corpus.blocks}
+        self._by_number = {block.number: block for block in corpus.blocks}
+        self._on_close = on_close
+        self._tags: tuple[Int64s, Int32s] | None = None
+        self.cluster = self._cluster(corpus.context, corpus.placement(), "int32", corpus.home)
+
+    def weight_evidence(self, parameters: Parameters) -> CorpusEvidence:
+        """What the documents, as they stand, say of pi: their tags come to the driver too, once."""
+        if self._tags is None:
+            starts = offsets_of(self.corpus.document_sizes()[1])
+            self._tags = starts, np.concatenate([np.zeros(0, np.int32), *self.cluster.run(BringTags(), self.step)])
+        return CorpusEvidence(*self._tags, self.state, parameters, self.workers)
+
+    def tag_frequencies(self, n_tags: int) -> Float64s:
+        """How many documents have each tag."""
+        return self.corpus.tag_sizes().astype(np.float64)
+
+    def _block(self, number: int) -> Extent:
+        return self._by_number[number]
+
+    def _parcel(self, number: int, with_documents: bool) -> Parcel:
+        state = None if self.step == FRESH else block_state(self.state, self._block(number))
+        return self.corpus.parcel(number, with_documents)._replace(state=state)
+
+
+def bring_sums(cluster: Cluster, stay: StepAndStay, sums: Statistics) -> None:
+    """Fill ``sums`` with the whole corpus's."""
+    ranges = Ranges.of(sums)
+    n_out = min(ranges.n_ranges, max(len(cluster.slots), ranges.n_ranges * RANGE_BYTES // WAVE_BYTES))
+    n_jobs = max(1, ranges.n_ranges * RANGE_BYTES // WAVE_BYTES)
+    found = cluster.shuffle(
+        CutSums(stay, ranges), AddRows(ranges), stay.step.before, n_out=n_out, n_jobs=n_jobs, repair=stay
+    )
+    for key, rows in found:  # a range may come twice, with the same rows
+        view = ranges.view(sums, key)
+        view[:] = rows[: len(view)]

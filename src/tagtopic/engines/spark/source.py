@@ -22,7 +22,7 @@ import pyarrow as pa
 from tagtopic.corpus import storage
 from tagtopic.corpus.reading import sources
 from tagtopic.corpus.reading.errors import Complaints
-from tagtopic.corpus.reading.rowing import Rowing, Wanted
+from tagtopic.corpus.reading.rows import Rowing, Wanted
 
 if TYPE_CHECKING:
     from pyspark import RDD

@@ -10,12 +10,11 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from tagtopic.explore import views
-from tagtopic.explore.errors import NothingToShowError
+from tagtopic.explore.csv import csv_pieces
+from tagtopic.explore.explorer import NothingToShowError
 from tagtopic.explore.rendering import STATIC, Renderer, or_number, static_file, static_version
-from tagtopic.explore.separated import csv_pieces
-from tagtopic.explore.service.inference import require_texts
+from tagtopic.explore.service.api import LIMITS, require_texts
 from tagtopic.explore.service.limits import Threads
-from tagtopic.explore.service.schemas import LIMITS
 from tagtopic.explore.views.audit import PARTS, audit_rows
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tagtopic.explore.views.parts import TagValue
-from tagtopic.models.audit.duplicates import NearDuplicate
-from tagtopic.models.audit.report import KindSummary, TagAudit, TagOnDocument
+from tagtopic.tagging.audit import KindSummary, TagAudit, TagOnDocument
+from tagtopic.tagging.duplicates import NearDuplicate
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from tagtopic.explore.errors import NothingToShowError
+from tagtopic._core.arrays import Float64s
+from tagtopic.engines.posterior import largest
+from tagtopic.explore.explorer import NothingToShowError
+from tagtopic.explore.views.overview import Quality, quality
 from tagtopic.explore.views.parts import TagValue
-from tagtopic.explore.views.quality import Quality, quality
-from tagtopic.inference.arrays import Float64s
-from tagtopic.models.posterior import largest
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.explore.explorer import Explorer
-    from tagtopic.models.base import TagTopicModel
+    from tagtopic.models._base import TagTopicModel
 
 LEAST_DOCUMENTS = 5e-4
 """Tags on a smaller share of the documents are not compared: their topics are mostly prior."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic.corpus.characters import PARAGRAPH_SEPARATOR
-from tagtopic.explore.colouring import pieces_of
-from tagtopic.explore.errors import NothingToShowError
+from tagtopic.corpus.text.characters import PARAGRAPH_SEPARATOR
+from tagtopic.explore.explorer import NothingToShowError
+from tagtopic.explore.highlighting import pieces_of
 from tagtopic.explore.views.parts import TagValue, TopicShare, topic_mix, with_numbers
-from tagtopic.models import intervals
-from tagtopic.models.explanation import explain_document
+from tagtopic.models import _intervals
+from tagtopic.tagging.explanation import explain_document
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -130,10 +130,10 @@ def _weighed(explorer: Explorer, one: Corpus, weights: Any) -> tuple[WeighedTag,
     """The document's tags, heaviest first. The weights are those of ``tag_weights``, the ends are drawn."""
     values = np.asarray(weights, np.float64)
     n_words, n_tags = int(one.counts.indptr[-1]), len(values)
-    steps = (intervals.DRAWS + intervals.BURN_IN) * n_words * (n_tags + 1)
+    steps = (_intervals.DRAWS + _intervals.BURN_IN) * n_words * (n_tags + 1)
     ends: list[tuple[float | None, float | None]] = [(None, None)] * n_tags
     if n_tags and n_words and steps <= MOST_DRAWS:
-        drawn = intervals.weight_intervals(explorer.model.parameters_, one, LEVEL, 1)
+        drawn = _intervals.weight_intervals(explorer.model.parameters_, one, LEVEL, 1)
         ends = list(zip(drawn.low.data.tolist(), drawn.high.data.tolist(), strict=True))
     names = [one.tag_names[j] for j in one.tags.indices]
     found = [

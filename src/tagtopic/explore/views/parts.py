@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic.inference.arrays import Float64s
-from tagtopic.models.posterior import largest
+from tagtopic._core.arrays import Float64s
+from tagtopic.engines.posterior import largest
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tagtopic.explore.errors import NothingToShowError
+from tagtopic.engines.posterior import largest
+from tagtopic.explore.explorer import NothingToShowError
 from tagtopic.explore.views.parts import (
     DocumentValue,
     TagValue,
@@ -16,8 +17,7 @@ from tagtopic.explore.views.parts import (
     with_numbers,
     words_of,
 )
-from tagtopic.models.posterior import largest
-from tagtopic.models.questions import most_alike
+from tagtopic.models._base import most_alike
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer

@@ -1,4 +1,7 @@
-"""One topic: its words, tags and documents, the topics near it, and its share over the years."""
+"""One topic: its words, tags and documents, the topics near it, and its share over the years.
+
+Which tags are years.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic.explore.errors import NothingToShowError
+from tagtopic.engines.posterior import largest
+from tagtopic.explore.explorer import NothingToShowError
 from tagtopic.explore.views.parts import (
     DocumentValue,
     TagValue,
@@ -19,11 +23,11 @@ from tagtopic.explore.views.parts import (
     with_numbers,
     words_of,
 )
-from tagtopic.models.document_questions import most_of_topic
-from tagtopic.models.posterior import largest
+from tagtopic.models._base import most_of_topic
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
+
 
 LEAST_YEARS = 3
 

@@ -1,0 +1,1 @@
+"""Helpers without domain knowledge: compiled kernels, threads, files, progress bars, optional imports."""

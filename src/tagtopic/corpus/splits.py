@@ -1,0 +1,101 @@
+"""Each token to one of two halves, by a hash of what it is: not by where it stands, or in which batch it comes.
+
+Which documents go to the test part.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tagtopic._core.jit import compiled
+from tagtopic._core.ragged import offsets_of
+from tagtopic._core.strings import Names
+from tagtopic.corpus.matrices import csr
+
+if TYPE_CHECKING:
+    from tagtopic.corpus.corpus import Corpus
+
+
+def test_mask(
+    n_documents: int,
+    test_size: float | int,
+    random_state: int | np.random.Generator | None,
+    groups: ArrayLike | None,
+) -> NDArray[np.bool_]:
+    """True for the documents of the test part; both parts have at least one document."""
+    wanted = _wanted(n_documents, test_size)
+    random = np.random.default_rng(random_state)
+    if groups is None:
+        mask = np.zeros(n_documents, dtype=bool)
+        mask[random.permutation(n_documents)[:wanted]] = True
+        return mask
+    labels = np.asarray(groups)
+    if labels.shape != (n_documents,):
+        raise ValueError(f"groups must have one label for each of the {n_documents} documents, not {labels.shape}")
+    _, group, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(sizes) < 2:
+        raise ValueError("all documents are in one group: it cannot be split without breaking the group")
+    order = random.permutation(len(sizes))
+    filled = np.cumsum(sizes[order])[:-1]  # one group at least stays for training
+    n_groups = int(np.argmin(np.abs(filled - wanted))) + 1
+    return np.isin(group, order[:n_groups])
+
+
+def _wanted(n_documents: int, test_size: float | int) -> int:
+    if n_documents < 2:
+        raise ValueError(f"a corpus of {n_documents} documents cannot be split in two")
+    if isinstance(test_size, int | np.integer) and not isinstance(test_size, bool):
+        wanted = int(test_size)
+        if not 0 < wanted < n_documents:
+            raise ValueError(f"test_size={test_size} must leave documents in both parts of {n_documents}")
+        return wanted
+    if not 0 < test_size < 1:
+        raise ValueError(f"test_size={test_size} must be a share between 0 and 1, or a number of documents")
+    return min(max(round(n_documents * test_size), 1), n_documents - 1)
+
+
+@compiled
+def _scored_tokens(
+    starts: Any, words: Any, counts: Any, document_keys: Any, word_keys: Any, whole: bool, out: Any
+) -> None:
+    for d in range(starts.shape[0] - 1):
+        for p in range(starts[d], starts[d + 1]):
+            key = document_keys[d] ^ word_keys[words[p]]
+            scored = 0
+            # a count that is not whole goes to one half undivided
+            n_tokens = int(counts[p]) if whole else 1
+            for occurrence in range(n_tokens):
+                h = key + np.uint64(occurrence + 1) * np.uint64(0x9E3779B97F4A7C15)
+                h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                scored += (h ^ (h >> np.uint64(31))) & np.uint64(1)
+            out[p] = scored if whole else scored * counts[p]
+
+
+def scored_counts(corpus: Corpus, random_state: int = 0) -> Any:
+    """For each entry of the count matrix, how many of its tokens are in the half to score."""
+    counts = corpus.counts
+    seed = np.uint64(np.random.SeedSequence(random_state).generate_state(1, np.uint64)[0])
+    scored = np.empty(counts.nnz, counts.data.dtype)
+    _scored_tokens(
+        np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.data),
+        corpus.ids.hashes() ^ seed, Names.of(corpus.words).hashes(),
+        counts.data.dtype.kind != "f", scored,
+    )  # fmt: skip
+    return scored
+
+
+def split_tokens(corpus: Corpus, random_state: int = 0) -> tuple[Any, Any]:
+    """Two count matrices that add up to the corpus's: the tokens to infer from, and the tokens to score."""
+    counts, scored = corpus.counts, scored_counts(corpus, random_state)
+    return with_data(counts, counts.data - scored), with_data(counts, scored)
+
+
+def with_data(counts: Any, data: Any) -> Any:
+    """The matrix with other counts in its entries, less those that are zero."""
+    kept = data > 0
+    offsets = offsets_of(kept)[counts.indptr]
+    return csr(offsets, counts.indices[kept], data[kept], counts.shape[1])

@@ -1,0 +1,85 @@
+"""Tags that do not belong: random ones are added to documents, to see what they do to a model.
+
+The kind of a tag: what stands before its first colon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagtopic._core.ragged import offsets_of
+from tagtopic.corpus.matrices import csr
+
+if TYPE_CHECKING:
+    from tagtopic.corpus.corpus import Corpus
+
+
+def kind_of(tag: str) -> str:
+    """`author` of `author:Ada`; "" of a tag without a colon."""
+    kind, colon, _ = tag.partition(":")
+    return kind if colon else ""
+
+
+def kinds_of(tag_names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """The kinds that there are, sorted, and the number of each tag's kind."""
+    kinds, numbers = np.unique(np.array([*map(kind_of, tag_names)], dtype=np.object_), return_inverse=True)
+    return tuple(kinds.tolist()), numbers.astype(np.int32)
+
+
+DRAWS = 32
+
+
+def with_noise_tags(
+    corpus: Corpus, share: float, *, random_state: int = 0, known: Any = None
+) -> tuple[Corpus, NDArray[np.bool_]]:
+    """The corpus with random tags added, and for each entry of its ``tags.data`` whether it is one of those.
+
+    A document with l tags gets ``share`` times l more, drawn evenly from the tags that it does not have (of the columns
+    ``known``, if given). A part of a tag is one tag with that probability. With one seed, the tags that a small share
+    adds are among those of a larger one, so that a curve over the share does not jump.
+
+    Examples
+    --------
+    >>> from tagtopic.datasets import make_tagged_corpus
+    >>> from tagtopic.corpus.tags import with_noise_tags
+    >>> corpus = make_tagged_corpus(50, 3, 20, 60, tags_per_document=2).corpus
+    >>> noisy, is_noise = with_noise_tags(corpus, 0.5)
+    >>> noisy.tags.nnz, int(is_noise.sum())
+    (150, 50)
+    """
+    if not share >= 0:
+        raise ValueError(f"share={share!r}: expected a number from 0")
+    choice = np.arange(corpus.n_tags) if known is None else np.asarray(known)
+    starts, own = corpus.tags.indptr, corpus.tags.indices
+    rows, flags = [], []
+    for document in range(len(corpus)):
+        mine = own[starts[document] : starts[document + 1]]
+        rng = np.random.default_rng([random_state, document])
+        wanted = int(share * len(mine) + rng.random())
+        added = _draw_others(rng, choice, mine, wanted)
+        tags = np.concatenate([mine, added])
+        order = np.argsort(tags, kind="stable")
+        rows.append(tags[order])
+        flags.append(order >= len(mine))
+    return _with_tags(corpus, rows), np.concatenate(flags) if flags else np.zeros(0, np.bool_)
+
+
+def _draw_others(rng: np.random.Generator, choice: Any, mine: Any, wanted: int) -> Any:
+    """The first ``wanted`` different tags of a stream of draws that are not the document's own."""
+    limit = min(wanted, len(np.setdiff1d(choice, mine)))
+    found: dict[int, None] = {}
+    while len(found) < limit:
+        drawn = rng.choice(choice, DRAWS)
+        found |= dict.fromkeys(drawn[~np.isin(drawn, mine)].tolist())
+    return np.array(list(found)[:limit], dtype=mine.dtype)
+
+
+def _with_tags(corpus: Corpus, rows: list[Any]) -> Corpus:
+    starts = offsets_of(np.array([len(row) for row in rows], np.int64))
+    columns = np.concatenate([*rows, np.zeros(0, np.int32)]).astype(np.int32)
+    tags = csr(starts, columns, np.ones(len(columns), corpus.tags.data.dtype), corpus.n_tags)
+    return corpus.with_matrices(tags=tags)

@@ -1,0 +1,228 @@
+"""Texts to numbered words: one pass over UTF-8 bytes that splits, lower-cases and looks words up.
+
+A word is a run of letters, marks, digits and inner underscores, in any script that separates words
+(see `characters`). The kernel works on a batch of texts with a vocabulary of its own, without the
+GIL, so batches run side by side; `WordTable` then gives their words numbers for the whole corpus.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from tagtopic._core import ragged
+from tagtopic._core.jit import compiled
+from tagtopic._core.strings import FNV_PRIME, FNV_START, Names, finish_hash
+from tagtopic.corpus.text import characters
+from tagtopic.corpus.text.rules import TextRules
+from tagtopic.corpus.text.word_table import slot_of, slots_for
+
+GAP = -1  # stands in a stream of words where a phrase cannot go on
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The words of a batch of documents: `words[ids[offsets[d]:offsets[d + 1]]]`, with gaps if phrases are wanted."""
+
+    offsets: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    words: Names
+    hashes: NDArray[np.uint64]
+
+
+def tokenize(texts: Sequence[str], rules: TextRules) -> Tokens:
+    """The words of each text, by the rules."""
+    if rules.tokenizer is not None:
+        return _tokenize_with(rules.callable_tokenizer(), texts, rules.bigrams is not None)
+    encoded = [_normalise(text) for text in texts]
+    text_offsets = ragged.offsets_of(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
+    offsets, ids, word_offsets, word_bytes, hashes = _tokenize(
+        np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        text_offsets,
+        characters.class_table(),
+        characters.case_table(rules.lowercase),
+        rules.min_length,
+        rules.max_length,
+        rules.numbers,
+        rules.bigrams is not None,
+    )
+    return Tokens(offsets, ids, Names(word_offsets, word_bytes), hashes)
+
+
+def _normalise(text: str) -> bytes:
+    """NFKC, so that é is é however it was typed and the ﬁ of a PDF is fi; half characters become "?"."""
+    if text.isascii():
+        return text.encode()
+    return unicodedata.normalize("NFKC", text).encode(errors="replace")
+
+
+def tokens_of_lists(documents: Sequence[Sequence[str]], *, phrases: bool) -> Tokens:
+    """The words of documents that were cut into words before."""
+    return _tokenize_with(lambda words: words, documents, phrases)
+
+
+def _tokenize_with(tokenizer: Callable[[Any], Iterable[str]], texts: Sequence[Any], phrases: bool) -> Tokens:
+    """The same for a function that people gave; its words are taken as they are, empty ones apart."""
+    number: dict[str, int] = {}
+    ids: list[int] = []
+    lengths: list[int] = []
+    for text in texts:
+        words = tokenizer(text)
+        if isinstance(words, str):
+            raise TypeError(f"the tokenizer gave back the string {words[:50]!r}: it must give a list of strings")
+        before = len(ids)
+        ids.extend(number.setdefault(word, len(number)) for word in words if word != "")
+        lengths.append(len(ids) - before)
+    try:
+        names = Names.of(number)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"the tokenizer gave words that cannot be used: {error}") from None
+    spaced = next((word for word in number if " " in word), None) if phrases else None
+    if spaced is not None:
+        raise ValueError(f"the tokenizer gave the word {spaced!r}: with bigrams, words cannot have spaces in them")
+    offsets = ragged.offsets_of(np.array(lengths, dtype=np.int64))
+    return Tokens(offsets, np.array(ids, dtype=np.int32), names, names.hashes())
+
+
+@compiled
+def _tokenize(
+    data: Any,
+    text_offsets: Any,
+    classes: Any,
+    cases: Any,
+    min_length: int,
+    max_length: int,
+    numbers: bool,
+    gaps: bool,
+) -> Any:
+    n_texts = text_offsets.size - 1
+    # none of these is touched beyond what is used, so generous bounds cost no memory
+    ids = np.empty(data.size + n_texts, dtype=np.int32)
+    letters = np.empty(data.size * 3 // 2 + 4, dtype=np.uint8)  # lower case takes at most 3 bytes for 2
+    offsets = np.zeros(n_texts + 1, dtype=np.int64)
+    most_words = (data.size + n_texts) // 2  # a word takes a byte, and one more or the end of its text to end it
+    word_offsets = np.zeros(most_words + 1, dtype=np.int64)
+    hashes = np.empty(most_words, dtype=np.uint64)
+    slots = np.full(4096, -1, dtype=np.int32)
+    plain = np.zeros(256, dtype=np.uint8)
+    for letter in range(128):
+        if classes[letter] == characters.LETTER:
+            plain[letter] = cases[letter]
+    n_ids = 0
+    n_words = 0
+    for text in range(n_texts):
+        i = text_offsets[text]
+        end = text_offsets[text + 1]
+        first_id = n_ids
+        word_start = word_offsets[n_words]
+        position = word_start
+        h = FNV_START
+        length = 0
+        pending = 0
+        has_letter = False
+        while i <= end:
+            # most of most texts: letters that take one byte, without gaps between them
+            while pending == 0 and i < end and plain[data[i]]:
+                letter = plain[data[i]]
+                letters[position] = letter
+                h = (h ^ np.uint64(letter)) * FNV_PRIME
+                position += 1
+                length += 1
+                i += 1
+                has_letter = True
+            kind = characters.HARD
+            code = np.int32(0)
+            if i == end:
+                i += 1
+            else:
+                code = np.int32(data[i])
+                if code < 0x80:
+                    i += 1
+                elif code < 0xE0:
+                    code = ((code & 0x1F) << 6) | (data[i + 1] & 0x3F)
+                    i += 2
+                elif code < 0xF0:
+                    code = ((code & 0x0F) << 12) | ((data[i + 1] & 0x3F) << 6) | (data[i + 2] & 0x3F)
+                    i += 3
+                else:
+                    code = ((code & 0x07) << 18) | ((data[i + 1] & 0x3F) << 12)
+                    code |= ((data[i + 2] & 0x3F) << 6) | (data[i + 3] & 0x3F)
+                    i += 4
+                kind = classes[code]
+            if kind == characters.LETTER or kind == characters.DIGIT:
+                if length > 0:
+                    for _ in range(pending):
+                        letters[position] = 95
+                        h = (h ^ np.uint64(95)) * FNV_PRIME
+                        position += 1
+                        length += 1
+                pending = 0
+                start = position
+                position = _append(letters, position, cases[code])
+                for j in range(start, position):
+                    h = (h ^ np.uint64(letters[j])) * FNV_PRIME
+                length += 1
+                has_letter |= kind == characters.LETTER
+            elif kind == characters.CONNECTOR:
+                pending += 1
+            elif kind != characters.IGNORED:
+                if length > 0:
+                    if min_length <= length <= max_length and (has_letter or numbers):
+                        if n_words * 2 >= slots.size:
+                            slots = slots_for(hashes, n_words, slots.size * 4)
+                        h = finish_hash(h)
+                        slot = slot_of(slots, hashes, word_offsets, letters, h, letters, word_start, position)
+                        if slots[slot] < 0:
+                            slots[slot] = n_words
+                            hashes[n_words] = h
+                            n_words += 1
+                            word_offsets[n_words] = position
+                            word_start = position
+                        ids[n_ids] = slots[slot]
+                        n_ids += 1
+                    elif gaps and n_ids > first_id and ids[n_ids - 1] != GAP:
+                        ids[n_ids] = GAP
+                        n_ids += 1
+                    position = word_start
+                    h = FNV_START
+                    length = 0
+                    has_letter = False
+                pending = 0
+                if gaps and kind == characters.HARD and n_ids > first_id and ids[n_ids - 1] != GAP:
+                    ids[n_ids] = GAP
+                    n_ids += 1
+        offsets[text + 1] = n_ids
+    used = word_offsets[n_words]
+    return (
+        offsets,
+        ids[:n_ids].copy(),
+        word_offsets[: n_words + 1].copy(),
+        letters[:used].copy(),
+        hashes[:n_words].copy(),
+    )
+
+
+@numba.njit(inline="always")
+def _append(letters: Any, position: int, code: int) -> int:
+    """Write a code point as UTF-8; give back the position after it."""
+    if code < 0x80:
+        letters[position] = code
+        return position + 1
+    if code < 0x800:
+        letters[position] = 0xC0 | (code >> 6)
+        letters[position + 1] = 0x80 | (code & 0x3F)
+        return position + 2
+    if code < 0x10000:
+        letters[position] = 0xE0 | (code >> 12)
+        letters[position + 1] = 0x80 | ((code >> 6) & 0x3F)
+        letters[position + 2] = 0x80 | (code & 0x3F)
+        return position + 3
+    letters[position] = 0xF0 | (code >> 18)
+    letters[position + 1] = 0x80 | ((code >> 12) & 0x3F)
+    letters[position + 2] = 0x80 | ((code >> 6) & 0x3F)
+    letters[position + 3] = 0x80 | (code & 0x3F)
+    return position + 4

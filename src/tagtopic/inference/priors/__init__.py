@@ -1,0 +1,1 @@
+"""Updates of the Dirichlet priors: tag weights, latent topics and topic words."""

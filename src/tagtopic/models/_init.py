@@ -1,0 +1,203 @@
+"""Where EM starts: topics that already say something, found without tags on a sample of the documents.
+
+Random topics recover planted truth in 1 run of 10. What goes wrong is always the same: two true topics share a starting
+one, and another is split in two. So ``"merged"`` starts with too many topics (seeded by k-means++ on documents), fits
+them a little, merges the most alike until as many are left as were asked for, and takes the best of three such tries:
+10 of 10 on planted corpora (docs/decisions/initialisation.md). ``"nmf"`` starts from the singular vectors instead.
+
+The fitting is by the updates of non-negative matrix factorisation under the Kullback-Leibler divergence, which are EM
+for topics without tags and without priors, so our own kernels make them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagtopic._core.arrays import Float64s, Floats, Int32s
+from tagtopic._core.threads import cut_rows, one_blas_thread
+from tagtopic.corpus import Corpus
+from tagtopic.corpus.collection import Collection
+from tagtopic.engines.base import Statistics
+from tagtopic.engines.local import LocalEngine
+from tagtopic.inference.types import Parameters, Priors
+
+STARTS = ("merged", "nmf", "random")
+
+SAMPLE = 10_000
+"""Documents that the start looks at."""
+
+WORDS = 4_000
+"""Words that the start looks at, the commonest: rare ones say little and would take most of the memory."""
+
+TRIES = (2, 3, 2)
+"""Each try of "merged" begins with so many times the topics that are wanted."""
+
+UPDATES_BEFORE, UPDATES_AFTER = 8, 10
+"""Updates of the topics before and after merging; both for "nmf"."""
+
+SWEEPS = 3
+"""Updates of the documents for each of the topics: to gather a document's words costs about as much as a sweep."""
+
+BLOCK_ENTRIES = 1 << 17
+"""Smaller blocks than in a fit: there are more topics, and memory should not be more."""
+
+UNIGRAM_SHARE = 0.05
+"""How much of the corpus's own word frequencies each starting topic has: no word may be impossible in a topic."""
+
+
+@dataclass(frozen=True)
+class Factors:
+    """topics (words, topics), documents (documents, topics), and how well they explain the counts."""
+
+    topics: Floats
+    documents: Floats
+    sizes: Float64s
+    objective: float
+
+
+def word_frequencies(corpus: Collection) -> Float64s:
+    """p(w), with a little added ((n_w + 0.01) / (N + 0.01 V)) so that no word has probability zero."""
+    sizes = corpus.word_counts() + 0.01
+    return np.asarray(sizes / sizes.sum())
+
+
+def start_topics(
+    corpus: Collection, frequencies: Float64s, n_topics: int, init: str, random: np.random.Generator, n_jobs: int | None
+) -> Floats:
+    """Topics (words, topics) to start from; columns sum to 1."""
+    filled = np.flatnonzero(corpus.document_sizes()[0])
+    sample = corpus[np.sort(random.permutation(filled)[:SAMPLE])]
+    columns = commonest_words(sample)
+    documents = Corpus.from_counts(sample.counts[:, columns], fractional=True)
+    documents = documents[np.diff(documents.counts.indptr) > 0]
+    if init == "random" or n_topics == 1 or n_topics >= min(len(documents), len(columns)):
+        return random_topics(frequencies, n_topics, random)
+    find = merged_topics if init == "merged" else factored_topics
+    # words that were not looked at have their frequency, and share the rest of each topic with those that were
+    share = 1 - UNIGRAM_SHARE * frequencies[columns].sum() - np.delete(frequencies, columns).sum()
+    found = find(documents, n_topics, random, n_jobs)
+    topics = np.repeat(frequencies[:, None].astype(np.float32), n_topics, axis=1)
+    topics[columns] = UNIGRAM_SHARE * topics[columns] + share * found
+    topics /= topics.sum(axis=0)
+    return topics
+
+
+def commonest_words(corpus: Corpus) -> Int32s:
+    """The columns of the words that occur, at most the ``WORDS`` commonest, in order."""
+    sizes = corpus.word_counts()
+    return np.sort(np.argsort(-sizes, kind="stable")[: min(WORDS, np.count_nonzero(sizes))]).astype(np.int32)
+
+
+def random_topics(frequencies: Float64s, n_topics: int, random: np.random.Generator) -> Floats:
+    """Topics that scatter around the corpus's word frequencies."""
+    topics = random.standard_gamma(1.0, size=(len(frequencies), n_topics), dtype=np.float32)
+    topics *= frequencies[:, None].astype(np.float32)
+    topics /= topics.sum(axis=0)
+    return topics
+
+
+def merged_topics(corpus: Corpus, n_topics: int, random: np.random.Generator, n_jobs: int | None) -> Floats:
+    """The best of a few tries of: too many seeds, a few updates, the most alike merged, more updates."""
+    tries = (_one_try(corpus, n_topics, min(multiple * n_topics, len(corpus)), random, n_jobs) for multiple in TRIES)
+    return max(tries, key=lambda found: found.objective).topics
+
+
+def _one_try(corpus: Corpus, n_topics: int, n_seeds: int, random: np.random.Generator, n_jobs: int | None) -> Factors:
+    few = merge(factor(corpus, seed_topics(corpus, n_seeds, random), None, UPDATES_BEFORE, n_jobs), n_topics)
+    return factor(corpus, few.topics, few.documents, UPDATES_AFTER, n_jobs)
+
+
+def factored_topics(corpus: Corpus, n_topics: int, random: np.random.Generator, n_jobs: int | None) -> Floats:
+    """Updates from the leading singular vectors."""
+    start = singular_factors(corpus.counts, n_topics, int(random.integers(2**31)))
+    return factor(corpus, start.topics, start.documents, UPDATES_BEFORE + UPDATES_AFTER, n_jobs).topics
+
+
+def seed_topics(corpus: Corpus, n_seeds: int, random: np.random.Generator) -> Floats:
+    """The words of the documents nearest to each of some far-apart documents (k-means++, Hellinger distance)."""
+    from sklearn.cluster import kmeans_plusplus
+
+    counts = corpus.counts
+    profiles = sp.csr_array(counts, dtype=np.float64, copy=True)
+    profiles.data = np.sqrt(profiles.data / np.repeat(corpus.lengths(), np.diff(counts.indptr)))
+    # scikit-learn's k-means takes 32-bit offsets only
+    matrix = sp.csr_matrix((profiles.data, counts.indices, counts.indptr.astype(np.int32)), shape=counts.shape)
+    _, chosen = kmeans_plusplus(matrix, n_seeds, random_state=int(random.integers(2**31)), n_local_trials=1)
+    seeds = matrix[chosen].T.tocsr()
+    nearest = np.concatenate(
+        [np.asarray((matrix[first:last] @ seeds).argmax(axis=1)).ravel() for first, last in cut_rows(len(corpus), 1000)]
+    )
+    members = sp.csr_array((np.ones(len(nearest)), (nearest, np.arange(len(nearest)))), shape=(n_seeds, len(corpus)))
+    topics = np.asarray((members @ counts).toarray(), dtype=np.float32).T
+    # half as much again of the corpus's frequencies: a seed speaks of few words and must be able to learn others
+    topics += np.float32(0.5) * np.outer(word_frequencies(corpus).astype(np.float32), topics.sum(axis=0))
+    return np.ascontiguousarray(topics / np.maximum(topics.sum(axis=0), 1e-12))
+
+
+def merge(factors: Factors, n_topics: int) -> Factors:
+    """Merge the most alike topics (average linkage, Hellinger distance) until ``n_topics`` are left."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    roots = np.sqrt(factors.topics)
+    with one_blas_thread():
+        likeness = (roots.T @ roots).astype(np.float64)
+    distance = np.sqrt(np.maximum(2.0 - 2.0 * likeness, 0.0))
+    tree = linkage(distance[np.triu_indices(len(distance), 1)], "average")
+    group = fcluster(tree, n_topics, "maxclust") - 1
+    together = np.zeros((len(group), n_topics), np.float32)
+    together[np.arange(len(group)), group] = 1.0
+    with one_blas_thread():
+        topics = (factors.topics * factors.sizes.astype(np.float32)) @ together + np.float32(1e-12)
+        documents = factors.documents @ together + np.float32(1e-6)
+    return Factors(
+        topics=topics / topics.sum(axis=0),
+        documents=documents,
+        sizes=factors.sizes @ together,
+        objective=factors.objective,
+    )
+
+
+def factor(corpus: Corpus, topics: Floats, documents: Floats | None, updates: int, n_jobs: int | None) -> Factors:
+    """Multiplicative updates of both factors; documents start flat unless they are given."""
+    n_topics = topics.shape[1]
+    parameters = Parameters(
+        topics, np.empty((0, n_topics), np.float32), np.empty(0), 1.0, np.full(n_topics, 1e-8), True
+    )
+    no_priors = Priors(alpha=np.zeros(n_topics), beta=np.zeros(corpus.n_words))
+    spare = Statistics(np.empty_like(topics), np.empty_like(parameters.theta), 0.0)
+    sizes, objective = np.zeros(n_topics), 0.0
+    with LocalEngine(n_jobs, block_entries=BLOCK_ENTRIES).start(corpus, parameters, "map") as run:
+        if documents is not None:
+            run.state.rho[:] = documents
+        for _ in range(updates):
+            used = parameters
+            sums = run.expect(used, spare, sweeps=SWEEPS)
+            objective = sums.objective
+            psi, theta, sizes, _ = run.maximise(sums, no_priors)
+            parameters = Parameters(psi, theta, used.pi, 1.0, used.mu, latent=True)
+            spare = Statistics(used.psi, used.theta, 0.0)
+        return Factors(parameters.psi, run.state.rho, sizes, objective)
+
+
+def singular_factors(counts: Any, n_topics: int, seed: int) -> Factors:
+    """NNDSVD (Boutsidis and Gallopoulos), zeros filled with the mean."""
+    from sklearn.utils.extmath import randomized_svd
+
+    with one_blas_thread():
+        left, values, right = randomized_svd(counts.astype(np.float32), n_topics, n_iter=2, random_state=seed)
+    documents, topics = left * np.sqrt(values), right.T * np.sqrt(values)
+    for k in range(n_topics):
+        # of a singular pair's positive and negative parts, the one with the larger product is kept
+        above = np.maximum(documents[:, k], 0), np.maximum(topics[:, k], 0)
+        below = np.maximum(-documents[:, k], 0), np.maximum(-topics[:, k], 0)
+        kept = max(above, below, key=lambda pair: float(np.linalg.norm(pair[0]) * np.linalg.norm(pair[1])))
+        documents[:, k], topics[:, k] = kept
+    mean = counts.sum() / (counts.shape[0] * counts.shape[1])
+    documents[documents < 1e-6] = mean
+    topics[topics < 1e-6] = mean
+    sizes = topics.sum(axis=0)
+    return Factors(np.ascontiguousarray(topics / sizes, np.float32), documents * sizes, sizes, 0.0)

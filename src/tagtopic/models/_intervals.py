@@ -1,0 +1,66 @@
+"""Tag weights with credible intervals, from draws of each document's posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagtopic._core.threads import Workers, cut_rows
+from tagtopic.engines.base import as_model
+from tagtopic.engines.blocks import documents_of
+from tagtopic.inference.types import MAP, Parameters
+from tagtopic.inference.weight_draws import draw_weights
+
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+
+DRAWS, BURN_IN = 1000, 200
+"""Draws of a document's weights that are kept, and that are dropped before them."""
+
+CHUNK = 8
+
+
+@dataclass(frozen=True)
+class WeightIntervals:
+    """Mean, lower and upper end of each tag's weight in each document: three CSR matrices (documents, tags).
+
+    ``level`` is the probability that a weight lies between its ends, given the model's topics.
+    """
+
+    mean: Any
+    low: Any
+    high: Any
+    level: float
+
+
+def weight_intervals(
+    parameters: Parameters, corpus: Corpus, level: float, n_jobs: int | None, random_state: int = 0
+) -> WeightIntervals:
+    """Draw each document's weights and take their mean and quantiles. Neither threads nor other documents change it."""
+    if not 0 < level < 1:
+        raise ValueError(f"intervals={level!r}: expected a probability between 0 and 1, such as 0.9")
+    model = as_model(parameters, MAP)
+    documents = documents_of(corpus, 0, len(corpus))
+    starts = documents.tag_starts
+    table = np.empty((3, corpus.tags.nnz), np.float64)
+    ends = ((1 - level) / 2, (1 + level) / 2)
+
+    def draw(part: tuple[int, int]) -> None:
+        for d in range(*part):
+            n_tags = int(starts[d + 1] - starts[d])
+            if not n_tags:
+                continue
+            draws = np.empty((DRAWS, n_tags + int(parameters.latent)))
+            draw_weights(documents, d, model, random_state, BURN_IN, draws)
+            entries = slice(starts[d], starts[d + 1])
+            table[0, entries] = draws[:, :n_tags].mean(axis=0)
+            table[1:, entries] = np.quantile(draws[:, :n_tags], ends, axis=0)
+
+    with Workers(n_jobs) as workers:
+        workers.map(draw, cut_rows(len(corpus), CHUNK))
+    tags = corpus.tags
+    mean, low, high = (sp.csr_array((row, tags.indices, tags.indptr), shape=tags.shape) for row in table)
+    return WeightIntervals(mean, low, high, level)

@@ -1,0 +1,236 @@
+"""The model file: one file of arrays, with names packed as bytes and everything else as JSON in its header.
+
+One file of arrays with a JSON header: safetensors, whole or not at all, and never executed.
+"""
+
+from __future__ import annotations
+
+import json
+from inspect import signature
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+
+import numpy as np
+
+from tagtopic._core.files import replacing
+from tagtopic._core.mapped import release
+from tagtopic._core.strings import Names
+from tagtopic._core.threads import cut_rows
+from tagtopic._version import __version__
+from tagtopic.corpus.text.rules import TextRules
+from tagtopic.tagging.predictor import TagPredictor
+
+if TYPE_CHECKING:
+    from tagtopic.models._base import TagTopicModel
+
+    Model = TypeVar("Model", bound=TagTopicModel)
+
+
+TYPES = {"<f8": "F64", "<f4": "F32", "<i8": "I64", "<i4": "I32", "|u1": "U8", "|i1": "I8", "|b1": "BOOL"}
+"""What safetensors calls the types of our arrays."""
+
+WRITE_BYTES = 1 << 24
+"""Bytes of an array that are written at a time."""
+
+
+class StorageError(ValueError):
+    """The file is not of the kind that was asked for, or damaged, or in a format of another version."""
+
+
+def write_tensors(path: Path, kind: str, header: dict[str, Any], tensors: dict[str, Any]) -> None:
+    """Write a file, whole or not at all.
+
+    The format is safetensors' (8 bytes of length, JSON, then the arrays); its own writer would first make a copy of
+    everything in memory.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        _write(file, {kind: json.dumps(header)}, {name: np.atleast_1d(array) for name, array in tensors.items()})
+
+
+def _write(file: BinaryIO, metadata: dict[str, str], arrays: dict[str, Any]) -> None:
+    # largest items first, as safetensors' own writer has them: then every array is aligned
+    names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+    table: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name in names:
+        start, end = end, end + arrays[name].nbytes
+        kind = TYPES[arrays[name].dtype.str]
+        table[name] = {"dtype": kind, "shape": list(arrays[name].shape), "data_offsets": [start, end]}
+    text = json.dumps(table).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for name in names:
+        for rows in cut_rows(len(arrays[name]), max(1, WRITE_BYTES // max(1, arrays[name][:1].nbytes))):
+            part = arrays[name][slice(*rows)]
+            file.write(np.ascontiguousarray(part).data)
+            release(part)
+
+
+def read_tensors(path: Path, kind: str, newest: int, oldest: int = 1) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and the arrays of a file that ``write_tensors`` wrote as this ``kind``, in one of these formats."""
+    from safetensors import SafetensorError, safe_open
+
+    if path.is_dir():
+        raise StorageError(f"{path} is a folder, not a file")
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            header = json.loads((file.metadata() or {})[kind])
+            if not oldest <= header["format"] <= newest:
+                raise StorageError(_another_format(path, header, newest, oldest))
+            return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except StorageError:
+        raise
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"{path} is not a {kind}, or it is damaged ({error})") from error
+
+
+def _another_format(path: Path, header: dict[str, Any], newest: int, oldest: int) -> str:
+    found = header["format"]
+    reads = f"up to format {newest}: a newer" if found > newest else f"from format {oldest} on: an older"
+    return (
+        f"{path} was written by tagtopic {header['version']} in format {found}; this is tagtopic {__version__}, "
+        f"which reads {reads} tagtopic is needed"
+    )
+
+
+FORMAT = 1
+KIND = "tagtopic model"
+
+ARRAYS = (
+    "tag_topics_", "word_counts_", "topic_shares_", "tag_frequencies_", "tag_weight_prior_",
+    "latent_topic_prior_", "tag_topic_prior_", "topic_word_prior_", "bound_",
+    "validation_perplexity_", "tag_sizes_",
+)  # fmt: skip
+LATER = ("validation_perplexity_", "tag_sizes_")
+"""Arrays that files of earlier versions do not have."""
+NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "interrupted_", "n_features_in_", "n_documents_")
+NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every")
+PREDICTOR = "tag_predictor."
+
+
+class ModelFileError(ValueError):
+    """The file is not a model that this version can read."""
+
+
+def save_model(model: TagTopicModel, path: Path) -> None:
+    """Write the model to ``path``."""
+    kind = _known(type(model))
+    if kind is None:
+        raise TypeError(f"{type(model).__name__} cannot be saved: derive it from TWDA, TWTM or LDA")
+    settings = {name: _plain(value) for name, value in model.get_params().items() if name not in NOT_SAVED}
+    known = signature(kind).parameters
+    tensors = {name: getattr(model, name) for name in ARRAYS}
+    tensors["topic_words"] = model.components_.T
+    for name, strings in (("words", model.words_), ("tag_names", model.tag_names_)):
+        packed = Names.of(strings)
+        tensors[f"{name}.offsets"], tensors[f"{name}.bytes"] = packed.offsets, packed.data
+    if model.tag_predictor_ is not None:
+        tensors |= {PREDICTOR + name: array for name, array in model.tag_predictor_.to_arrays().items()}
+    header = {
+        "format": FORMAT,
+        "version": __version__,
+        "model": kind.__name__,
+        "settings": {name: value for name, value in settings.items() if name in known},
+        "own_settings": {name: value for name, value in settings.items() if name not in known},
+        "numbers": {name: _plain(getattr(model, name)) for name in NUMBERS},
+        "prior_updates": list(model.prior_updates_),
+        "rules": None if model.rules_ is None else model.rules_.to_json(),
+        "feature_names": hasattr(model, "feature_names_in_"),
+    }
+    write_tensors(path, KIND, header, tensors)
+
+
+def load_model(path: Path, wanted: type[Model]) -> Model:
+    """Read a model; it must be of the wanted class or of one below it, or of the one that the wanted derives from."""
+    header, tensors = _read(path)
+    kind = {known.__name__: known for known in _kinds()}.get(header.get("model", ""))
+    derived = kind is not None and _known(wanted) is kind
+    if kind is None or not (derived or issubclass(kind, wanted)):
+        raise ModelFileError(f"{path} holds a model of type {header.get('model')}, not {wanted.__name__}")
+    try:
+        return cast("Model", _assemble(wanted if derived else kind, header, tensors))
+    except (KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+        raise ModelFileError(f"{path} is damaged: {error}") from error
+
+
+def _kinds() -> tuple[type[TagTopicModel], ...]:
+    """The classes that a file can name."""
+    from tagtopic.models import LDA, TWDA, TWTM
+
+    return TWTM, TWDA, LDA
+
+
+def _known(kind: type[TagTopicModel]) -> type[TagTopicModel] | None:
+    """The class itself, or the nearest that it derives from, which a file can name."""
+    return next((base for base in kind.__mro__ if base in _kinds()), None)
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    if not path.exists():
+        raise FileNotFoundError(f"there is no model file {path}")
+    try:
+        return read_tensors(path, KIND, FORMAT)
+    except StorageError as error:
+        raise ModelFileError(str(error)) from error
+
+
+def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any:
+    known = signature(kind).parameters
+    own = {name: value for name, value in header.get("own_settings", {}).items() if name in known}
+    model = kind(**header["settings"], **own)
+    for name in ARRAYS:
+        setattr(model, name, tensors[name] if name in tensors or name not in LATER else np.empty(0))
+    for name in NUMBERS:
+        setattr(model, name, header["numbers"].get(name, 0) if name == "n_documents_" else header["numbers"][name])
+    model.components_ = tensors["topic_words"].T
+    model.words_ = tuple(Names(tensors["words.offsets"], tensors["words.bytes"]))
+    model.tag_names_ = tuple(Names(tensors["tag_names.offsets"], tensors["tag_names.bytes"]))
+    model.rules_ = None if header["rules"] is None else TextRules.from_json(header["rules"])
+    model.prior_updates_ = tuple(header["prior_updates"])
+    model.tag_predictor_ = _predictor(tensors, model.tag_names_)
+    if header["feature_names"]:
+        model.feature_names_in_ = np.array(model.words_, dtype=object)
+    _check_shapes(model)
+    return model
+
+
+def _check_shapes(model: TagTopicModel) -> None:
+    n_topics, n_words, n_tags = len(model.components_), len(model.words_), len(model.tag_names_)
+    shapes: dict[str, tuple[int, ...]] = {
+        "components_": (n_topics, n_words),
+        "tag_topics_": (n_tags, n_topics),
+        **dict.fromkeys(("topic_shares_", "latent_topic_prior_", "tag_topic_prior_"), (n_topics,)),
+        **dict.fromkeys(("word_counts_", "topic_word_prior_"), (n_words,)),
+        **dict.fromkeys(("tag_weight_prior_", "tag_frequencies_"), (n_tags,)),
+    }
+    if len(model.tag_sizes_):  # else the file is of an earlier version
+        shapes["tag_sizes_"] = (n_tags,)
+    for name, expected in shapes.items():
+        found = getattr(model, name).shape
+        if found != expected:
+            raise ValueError(f"its {name} has the shape {found} instead of {expected}")
+
+
+def _predictor(tensors: dict[str, Any], tag_names: tuple[str, ...]) -> TagPredictor | None:
+    """What predicts tags; None in a file from before there was one, or of a model without tags."""
+    arrays = {name.removeprefix(PREDICTOR): array for name, array in tensors.items() if name.startswith(PREDICTOR)}
+    return TagPredictor.from_arrays(arrays, tag_names) if arrays else None
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON can hold it; a random generator cannot be kept and becomes None."""
+    if isinstance(value, bool | np.bool):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "__array__") and not isinstance(value, type):
+        return _plain(np.asarray(value).tolist())
+    return value if isinstance(value, str) else None

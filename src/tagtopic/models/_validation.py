@@ -1,0 +1,193 @@
+"""Watching words that training never sees: some of the tokens of some of the documents.
+
+Documents are sampled, and each one's tokens are halved by the hash that evaluation uses. One half is taken out of
+the corpus; after every iteration it is scored with the weights that the other half has given the document, so watching
+costs one look at each held-out word and no inference of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagtopic._core.arrays import Floats, Int32s, Int64s
+from tagtopic._core.mapped import GrowingArray, release
+from tagtopic._core.ragged import offsets_of, owners_of
+from tagtopic._core.threads import Workers, cut_evenly
+from tagtopic.corpus import Corpus
+from tagtopic.corpus.collection import Collection, RemoteCorpus
+from tagtopic.corpus.matrices import csr
+from tagtopic.corpus.splits import scored_counts, with_data
+from tagtopic.engines.posterior import weight_shares
+from tagtopic.inference.likelihood import log_probabilities
+from tagtopic.inference.types import State
+
+if TYPE_CHECKING:
+    from tagtopic.inference.types import Parameters
+
+BLOCK_ENTRIES = 1 << 22
+"""Entries of the corpus that are copied at a time."""
+
+CHUNK_ENTRIES = 1 << 14
+"""Held-out entries that a thread scores at a time."""
+
+MOST_REMOTE = 100_000
+"""Documents that are watched of a corpus on a cluster: they come to the driver."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The held-out words of the documents ``rows``: a corpus of their own, with those documents' tags.
+
+    ``entries`` says where the documents' tags stand among the tag entries of the training corpus.
+    """
+
+    rows: Int64s
+    entries: Int64s
+    words: Corpus
+
+    def perplexity(self, state: State, parameters: Parameters, workers: Workers) -> float:
+        """Of the held-out words, under each document's weights as they stand."""
+        value = self._score(self.words.counts.indices, self.mixes(state, parameters), parameters.psi, workers)
+        return math.exp(-value / float(self.words.lengths().sum()))
+
+    @property
+    def columns(self) -> Int32s:
+        """The words that occur among them."""
+        return self._columns_and_places[0]
+
+    @cached_property
+    def _columns_and_places(self) -> tuple[Int32s, Int32s]:
+        """The words that occur, and where each entry's stands among them."""
+        columns, places = np.unique(self.words.counts.indices, return_inverse=True)
+        return columns.astype(np.int32), places.astype(np.int32)
+
+    def log_probability(self, mixes: Floats, rows: Floats, workers: Workers) -> float:
+        """Of the held-out words, under these topic mixes of their documents and these rows of psi, of ``columns``."""
+        return self._score(self._columns_and_places[1], mixes, rows, workers)
+
+    def _score(self, words: Any, mixes: Floats, rows: Floats, workers: Workers) -> float:
+        """The log probability of the held-out words; ``words`` says which of the rows is each entry's."""
+        starts, tokens, places = map(np.asarray, (self.words.counts.indptr, self.words.counts.data, words))
+
+        def score(part: tuple[int, int]) -> Any:
+            first, last = part
+            return log_probabilities(starts[first : last + 1], places, tokens, mixes[first:last], rows)
+
+        parts = workers.map(score, cut_evenly(starts, CHUNK_ENTRIES))
+        # fsum is exact: how the work was cut cannot change the value
+        return math.fsum(np.concatenate(parts).tolist())
+
+    def mixes(self, state: State, parameters: Parameters) -> Floats:
+        """The documents' topic mixes: arithmetic means over tags, whatever the way of inference."""
+        tags = self.words.tags
+        shares, latent = weight_shares(self.words, state.xi[self.entries], state.xi_latent[self.rows])
+        rho = state.rho[self.rows] if len(state.rho) > 1 else state.rho
+        mixed = sp.csr_array((shares, tags.indices, tags.indptr), shape=tags.shape) @ parameters.theta
+        return np.ascontiguousarray(mixed + latent[:, None] * (rho / rho.sum(axis=1, keepdims=True)))
+
+
+def check_validation(fraction: Any, patience: Any) -> None:
+    """Raise unless these are a share of the documents (or None) and a number of iterations."""
+    if fraction is not None and not (isinstance(fraction, float | int | np.number) and 0 <= fraction <= 1):
+        raise ValueError(f"validation_fraction={fraction!r}: expected a share of the documents from 0 to 1, or None")
+    if isinstance(patience, bool) or not isinstance(patience, int | np.integer) or patience < 1:
+        raise ValueError(f"patience={patience!r}: expected a whole number of iterations from 1")
+
+
+@contextmanager
+def hold_out(corpus: Collection, fraction: float | None, seed: int) -> Iterator[tuple[Collection, HeldOut | None]]:
+    """The corpus without the held-out words, and those words; the corpus itself and None if nothing is held out.
+
+    While the ``with`` block lasts: the training corpus may stand in files of its own.
+    """
+    if not fraction:
+        yield corpus, None
+        return
+    rows = _sample(corpus, float(fraction), seed)
+    sampled = corpus[rows]
+    scored = scored_counts(sampled, seed)
+    scored *= _repeated(_both_halves(sampled, scored), sampled.counts.indptr)
+    with _less(corpus, rows, sampled, scored) as training:
+        held_out = _held_out(corpus, training, rows, sampled, scored)
+        if not len(held_out.rows):
+            raise ValueError(
+                f"a share of {fraction:g} holds out no word of {len(corpus)} documents (validation_fraction asks for "
+                'it, and topic_word_prior="estimate"): it takes documents with two words or more, and words that '
+                "other documents have too"
+            )
+        yield training, held_out
+
+
+@contextmanager
+def _less(corpus: Collection, rows: Int64s, sampled: Corpus, scored: Any) -> Iterator[Collection]:
+    """The corpus without the scored tokens of ``rows``, the documents that are ``sampled``."""
+    if isinstance(corpus, RemoteCorpus):
+        training = corpus.less(rows, sampled.counts.indices, scored)
+        try:
+            yield training
+        finally:
+            training.close()
+        return
+    assert isinstance(corpus, Corpus)
+    with TemporaryDirectory(prefix="tagtopic-") as folder:
+        yield corpus.with_matrices(counts=_without(corpus.counts, rows, scored, Path(folder)))
+
+
+def _sample(corpus: Collection, fraction: float, seed: int) -> Int64s:
+    n_sampled = min(len(corpus), max(1, round(fraction * len(corpus))))
+    if isinstance(corpus, RemoteCorpus):
+        n_sampled = min(n_sampled, MOST_REMOTE)
+    return np.sort(np.random.default_rng([seed, 0x5EED]).permutation(len(corpus))[:n_sampled])
+
+
+def _both_halves(sampled: Corpus, scored: Any) -> Any:
+    """Which documents have words in both halves: the others are left whole."""
+    starts = sampled.counts.indptr
+    held = np.bincount(owners_of(starts), weights=scored, minlength=len(sampled))
+    return (held > 0) & (held < sampled.lengths())
+
+
+def _repeated(values: Any, starts: Any) -> Any:
+    return np.repeat(values, np.diff(starts))
+
+
+def _without(counts: Any, rows: Int64s, scored: Any, folder: Path) -> Any:
+    """The counts less the scored tokens of ``rows``, copied block by block; large ones go to files in ``folder``."""
+    in_sample = np.zeros(counts.shape[0], bool)
+    in_sample[rows] = True
+    offsets, taken = [np.zeros(1, np.int64)], 0
+    with GrowingArray(folder / "words", np.int32) as words, GrowingArray(folder / "counts", counts.data.dtype) as kept:
+        for first, last in cut_evenly(counts.indptr, BLOCK_ENTRIES):
+            entries = slice(int(counts.indptr[first]), int(counts.indptr[last]))
+            starts, data = counts.indptr[first : last + 1] - entries.start, np.array(counts.data[entries])
+            mine = _repeated(in_sample[first:last], starts)
+            n_mine = int(mine.sum())
+            data[mine] -= scored[taken : taken + n_mine]
+            taken += n_mine
+            offsets.append(offsets_of(data > 0)[starts[1:]] + len(words))
+            words.append(counts.indices[entries][data > 0])
+            kept.append(data[data > 0])
+            release(counts.indices[entries], counts.data[entries])
+        return csr(np.concatenate(offsets), words.finish(), kept.finish(), counts.shape[1])
+
+
+def _held_out(corpus: Collection, training: Collection, rows: Int64s, sampled: Corpus, scored: Any) -> HeldOut:
+    """The scored words of the sample, less those that training never saw: no model can know them."""
+    known = training.word_counts() > 0
+    words = sampled.with_matrices(counts=with_data(sampled.counts, scored * known[sampled.counts.indices]))
+    used = np.flatnonzero(np.diff(words.counts.indptr))
+    tag_starts = offsets_of(corpus.document_sizes()[1])
+    starts = tag_starts[rows[used]]
+    lengths = tag_starts[rows[used] + 1] - starts
+    entries = np.repeat(starts - offsets_of(lengths)[:-1], lengths) + np.arange(lengths.sum())
+    return HeldOut(rows[used], entries.astype(np.int64), words[used])

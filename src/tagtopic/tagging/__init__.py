@@ -1,0 +1,1 @@
+"""Questions about tags: prediction, audit, near-duplicates, explanations and rankings."""

@@ -1,0 +1,130 @@
+"""Why a document looks as it does: each word with the topic and the tag that it is credited to.
+
+Under "map" and "mixture" a word w is credited to tag j and topic k with probability a_j t_jk psi_wk / s_w, the joint
+responsibility that EM itself counts with. The paper's way has no such joint: its responsibilities are those of topics,
+e_k psi_wk / s_w, and a topic is then shared among the tags that mix it, in proportion to a_j theta_jk (for the latent
+tag its mean topics), which is Bayes' rule for the tag behind a topic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import digamma
+
+from tagtopic._core.arrays import Float64s
+from tagtopic.engines.base import as_model
+from tagtopic.engines.local import LocalEngine
+from tagtopic.engines.posterior import SWEEPS, TOLERANCE, weight_shares
+from tagtopic.inference.types import Parameters
+
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+
+
+@dataclass(frozen=True)
+class WordCredit:
+    """One word of a document: how often it occurs, and the topic and tag it is credited to most.
+
+    ``tag`` is None where that is the document's latent tag. ``topic_share`` and ``tag_share`` say how sure that is, and
+    ``tags`` is the share of every tag of the document; ``latent_share`` is the rest, which only the latent tag
+    explains.
+    """
+
+    word: str
+    count: float
+    topic: int
+    topic_share: float
+    tag: str | None
+    tag_share: float
+    tags: dict[str, float]
+    latent_share: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A document explained: its words, and of all of them the share of each tag and of the latent tag alone."""
+
+    id: str
+    words: tuple[WordCredit, ...]
+    tag_shares: dict[str, float]
+    latent_share: float
+
+    def __str__(self) -> str:
+        tags = ", ".join(f"{tag} {share:.0%}" for tag, share in self.tag_shares.items())
+        lines = [f"{self.id}: {tags or 'no tags'}; no tag {self.latent_share:.0%}"]
+        lines += [
+            f"  {word.word} x{word.count:g}: topic {word.topic} ({word.topic_share:.0%}), "
+            f"{word.tag or 'no tag'} ({word.tag_share:.0%})"
+            for word in self.words
+        ]
+        return "\n".join(lines)
+
+
+def explain_document(parameters: Parameters, inference: str, corpus: Corpus) -> Explanation:
+    """Explain the one document of a corpus that is in the model's columns."""
+    credit = joint_credit(parameters, inference, corpus)  # words, tags (the latent one last), topics
+    counts = np.asarray(corpus.counts.data, np.float64)
+    names = [corpus.tag_names[j] for j in corpus.tags.indices]
+    by_tag = credit.sum(axis=2)
+    by_topic = credit.sum(axis=1)
+    words = [
+        _word_credit(corpus.words[w], float(count), by_topic[i], by_tag[i], names)
+        for i, (w, count) in enumerate(zip(corpus.counts.indices, counts, strict=True))
+    ]
+    total = max(float(counts.sum()), 1e-12)
+    shares = counts @ by_tag / total
+    ranked = sorted(zip(names, shares[:-1].tolist(), strict=True), key=lambda pair: -pair[1])
+    ordered = sorted(words, key=lambda word: (-word.count, word.word))
+    return Explanation(corpus.ids[0], tuple(ordered), dict(ranked), float(shares[-1]))
+
+
+def joint_credit(parameters: Parameters, inference: str, corpus: Corpus) -> Float64s:
+    """(words, tags and the latent tag, topics): each word's probability of tag and topic; sums to 1 a word."""
+    xi, xi_latent, rho = _settled(parameters, inference, corpus)
+    theta = np.asarray(parameters.theta[corpus.tags.indices], np.float64)
+    psi = np.asarray(parameters.psi[corpus.counts.indices], np.float64)
+    latent = rho / rho.sum()
+    shares, latent_share = weight_shares(corpus, xi, xi_latent)
+    weights = np.append(shares, latent_share).astype(np.float64)
+    if inference == "mixture":
+        total = digamma(xi.sum() + xi_latent.sum())
+        weights = np.exp(digamma(np.maximum(np.append(xi, xi_latent).astype(np.float64), 1e-12)) - total)
+        latent = np.exp(digamma(rho) - digamma(rho.sum()))
+        if xi_latent[0] == 0:
+            weights[-1] = 0.0
+    mixed = weights[:, None] * np.vstack([theta, latent])
+    if inference != "paper":
+        joint = psi[:, None, :] * mixed
+        return np.asarray(joint / np.maximum(joint.sum(axis=(1, 2), keepdims=True), 1e-300))
+    logs = np.vstack([np.log(np.maximum(theta, 1e-30)), digamma(rho) - digamma(rho.sum())])
+    geometric = weights @ logs
+    topics = psi * np.exp(geometric - geometric.max())
+    topics /= np.maximum(topics.sum(axis=1, keepdims=True), 1e-300)
+    behind = mixed / np.maximum(mixed.sum(axis=0), 1e-300)
+    return np.asarray(topics[:, None, :] * behind)
+
+
+def _settled(parameters: Parameters, inference: str, corpus: Corpus) -> tuple[Any, Any, Float64s]:
+    """The document's xi, the latent tag's, and rho, after sweeps to convergence."""
+    with LocalEngine(1).start(corpus, parameters, inference) as run:
+        model = as_model(parameters, run.way)
+        for block in run.blocks:
+            run.infer_block(block, model, SWEEPS, TOLERANCE)
+        return run.state.xi, run.state.xi_latent, np.asarray(run.state.rho[0], np.float64)
+
+
+def _word_credit(word: str, count: float, topics: Float64s, tags: Float64s, names: list[str]) -> WordCredit:
+    topic, tag = int(topics.argmax()), int(tags.argmax())
+    return WordCredit(
+        word=word,
+        count=count,
+        topic=topic,
+        topic_share=float(topics[topic]),
+        tag=names[tag] if tag < len(names) else None,
+        tag_share=float(tags[tag]),
+        tags=dict(zip(names, tags[:-1].tolist(), strict=True)),
+        latent_share=float(tags[-1]),
+    )

@@ -1,0 +1,72 @@
+"""The tags of each document by weight: sorted all at once, told document by document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from tagtopic._core.ragged import offsets_of
+from tagtopic._core.records import Coded, Records
+from tagtopic._core.strings import Names
+
+Ranked = list[tuple[str, float]]
+
+
+class RankedTags(Sequence[Ranked]):
+    """For each document its tags with their weights, heaviest first; a document's list is made when it is asked for."""
+
+    def __init__(self, starts: Any, tags: Any, weights: Any, tag_names: tuple[str, ...]) -> None:
+        self._starts, self._tags, self._weights, self._tag_names = starts, tags, weights, tag_names
+
+    @classmethod
+    def of(cls, weights: Any, tag_names: tuple[str, ...], n: int | None = None) -> RankedTags:
+        """From a CSR matrix (documents, tags) of weights; at most n tags of each document."""
+        sizes = np.diff(weights.indptr)
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        order = np.lexsort((-weights.data, owner))  # stable: ties stay in the order of the tags
+        if n is not None:
+            place = np.arange(len(owner)) - np.repeat(weights.indptr[:-1], sizes)
+            order, sizes = order[place < n], np.minimum(sizes, n)
+        starts = offsets_of(sizes)
+        return cls(starts, weights.indices[order], weights.data[order], tag_names)
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> Ranked: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Ranked]: ...
+    def __getitem__(self, index: int | slice) -> Ranked | list[Ranked]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there is no document {index}: {len(self)} are ranked")
+        first, last = self._starts[index % len(self)], self._starts[index % len(self) + 1]
+        names = (self._tag_names[j] for j in self._tags[first:last])
+        return list(zip(names, self._weights[first:last].tolist(), strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(tags) for tags in self[:3])
+        return f"[{shown}{', …' if len(self) > 3 else ''}]"
+
+    def table(self, ids: Names) -> Any:
+        """All as an Arrow table with the columns id, rank, tag and weight; ``ids`` are those of the documents."""
+        sizes = np.diff(self._starts)
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        columns = {
+            "id": Coded(owner, ids),
+            "rank": np.arange(len(owner)) - np.repeat(self._starts[:-1], sizes) + 1,
+            "tag": Coded(self._tags, self._tag_names),
+            "weight": np.asarray(self._weights),
+        }
+        return Records(columns, lambda i: i).table()

@@ -1,0 +1,40 @@
+"""Each package imports only the packages before it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tagtopic
+
+SOURCE = Path(tagtopic.__file__).parent
+LAYERS = (
+    "_core", "corpus", "inference", "engines", "tagging", "models", "evaluation", "datasets", "baselines",
+    "experiments", "explore", "cli",
+)  # fmt: skip
+EXCEPTIONS = {"models/_base.py": {"evaluation", "explore"}}
+
+
+def imported_packages(path: Path) -> Iterator[str]:
+    """Yield the packages of tagtopic that a file imports, at its top or within functions."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for parts in (name.split(".") for name in names):
+            if parts[0] == "tagtopic" and len(parts) > 1:
+                yield parts[1]
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_no_package_imports_one_after_it(layer: str) -> None:
+    later = set(LAYERS[LAYERS.index(layer) + 1 :])
+    files = sorted((SOURCE / layer).rglob("*.py"))
+    assert files
+    for path in files:
+        name = path.relative_to(SOURCE).as_posix()
+        assert set(imported_packages(path)) & later == EXCEPTIONS.get(name, set()), name
