@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.threads import Workers, cut_rows
+from tagtopic._core.parallel import cut_rows
+from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.blocks import read_only
 from tagtopic.tagging.regressions import learn_from_each
 
@@ -37,7 +38,7 @@ def fit(vectors: Any, tags: Any, *, step: float, epochs: int, seed: int, decay: 
             learn_from_each(order, *documents, *labels, step / (1 + epoch / 2), decay, chosen, intercepts)
         weights[:, part], bias[part] = chosen, intercepts
 
-    with Workers(None) as workers:
+    with ThreadPool(None) as workers:
         workers.map(learn, cut_rows(tags.shape[1], 64))
     return weights, bias
 

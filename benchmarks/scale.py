@@ -29,7 +29,8 @@ import numpy as np
 from generated import Size, generated
 from tagtopic import TWDA, Corpus
 from tagtopic._core.intrinsics import AHEAD, prefetch_row
-from tagtopic._core.threads import Workers, cut_evenly
+from tagtopic._core.parallel import cut_evenly
+from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.local import CHUNK_ENTRIES, LocalEngine
@@ -223,7 +224,7 @@ def roofline(given: argparse.Namespace) -> None:
 
     def loops(which: int, repeats: int) -> float:
         clock = Clock()
-        with Workers(2) as workers:
+        with ThreadPool(2) as workers:
             for block in blocks:
                 chunks = cut_evenly(block.documents.word_starts, CHUNK_ENTRIES)
                 workers.map(lambda part, b=block: passes(b.documents, *part, psi, mix, repeats, which), chunks)  # type: ignore[misc]

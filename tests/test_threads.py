@@ -5,7 +5,8 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from tagtopic import Corpus
-from tagtopic._core.threads import count_of_threads, one_blas_thread
+from tagtopic._core.blas import one_blas_thread
+from tagtopic._core.threads import count_of_threads
 
 
 def blas_threads() -> list[int]:

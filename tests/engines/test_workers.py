@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagtopic._core.threads import Workers, cut_evenly, cut_rows
+from tagtopic._core.parallel import cut_evenly, cut_rows
+from tagtopic._core.threads import ThreadPool
 
 
 @given(st.lists(st.integers(0, 50), max_size=40), st.integers(1, 60))
@@ -23,10 +24,10 @@ def test_cut_rows_covers_every_row() -> None:
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_results_come_in_the_order_of_the_items(n_jobs: int) -> None:
-    with Workers(n_jobs) as workers:
+    with ThreadPool(n_jobs) as workers:
         assert workers.map(lambda x: x * x, range(20)) == [x * x for x in range(20)]
 
 
 def test_an_error_in_a_thread_reaches_the_caller() -> None:
-    with Workers(2) as workers, pytest.raises(ZeroDivisionError):
+    with ThreadPool(2) as workers, pytest.raises(ZeroDivisionError):
         workers.map(lambda x: 1 // x, [1, 0, 2])

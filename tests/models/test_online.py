@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tagtopic._core.mapped import Spill
-from tagtopic._core.threads import Workers
+from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
@@ -35,7 +35,7 @@ def batch_learnt(kind: type[TagTopicModel]) -> TagTopicModel:
     return BATCH_LEARNT[kind]
 
 
-def learner_of(model: TagTopicModel, corpus: Corpus, workers: Workers) -> OnlineLearner:
+def learner_of(model: TagTopicModel, corpus: Corpus, workers: ThreadPool) -> OnlineLearner:
     parameters, priors = _settings.start_parameters(model, corpus)
     tokens, documents = corpus.counts.sum(axis=0).astype(float), corpus.tags.sum(axis=0).astype(float)
     running = Running.begin(parameters, tokens, documents)
@@ -53,7 +53,7 @@ def test_a_few_passes_are_within_a_percent_of_batch_learning(kind: type[TagTopic
 
 def test_a_batch_of_everything_is_one_step_of_batch_learning() -> None:
     model = TWDA(4, random_state=0, tag_topic_prior=np.full(4, 0.5), dtype="float64")
-    with Workers(1) as workers:
+    with ThreadPool(1) as workers:
         learner = learner_of(model, SMALL, workers)
         before = learner.parameters()
         learner.step(SMALL)
@@ -67,7 +67,7 @@ def test_a_batch_of_everything_is_one_step_of_batch_learning() -> None:
 
 
 def test_every_words_sums_add_up_to_its_tokens() -> None:
-    with Workers(2) as workers:
+    with ThreadPool(2) as workers:
         learner = learner_of(TWDA(4, random_state=0, dtype="float64"), SMALL, workers)
         for first in range(0, len(SMALL), 70):
             learner.step(SMALL[first : first + 70])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagtopic._core.threads import Workers
+from tagtopic._core.threads import ThreadPool
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine
@@ -52,7 +52,7 @@ def value_under(beta: Any, held: HeldOut, state: Any, parameters: Any, counts: A
 def test_what_is_found_betters_held_out_words_more_than_its_neighbours(start: float) -> None:
     held, state, parameters, priors, sizes, counts, occurrences = as_in_em(start)
     logs, beta = occurrence_logs(occurrences), priors.beta
-    with Workers(1) as workers:
+    with ThreadPool(1) as workers:
         found = better_word_prior(beta, logs, sizes, held, state, parameters, workers)
     value = value_under(found, held, state, parameters, counts)
     assert value > value_under(beta, held, state, parameters, counts) + 1
@@ -69,7 +69,7 @@ def test_what_is_found_betters_held_out_words_more_than_its_neighbours(start: fl
 def test_psi_is_what_the_m_step_would_have_made_of_the_other_prior() -> None:
     _, _, parameters, priors, sizes, counts, _ = as_in_em(0.3)
     beta = priors.beta * np.linspace(0.5, 2.0, len(priors.beta))
-    with Workers(2) as workers:
+    with ThreadPool(2) as workers:
         made = with_word_prior(parameters, sizes, priors.beta, beta, workers)
     np.testing.assert_allclose(made.psi, psi_under(beta, counts), rtol=1e-9)
     assert made.behind is not None

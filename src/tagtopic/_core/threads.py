@@ -1,22 +1,12 @@
-"""Threads for kernels: work is cut where the data says, never where the number of threads says.
-
-How many threads work, ours and those of NumPy's linear algebra.
-"""
+"""A pool of threads for kernels, and how many threads ``n_jobs`` means."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from itertools import pairwise
-from threading import Lock
 from types import TracebackType
-from typing import Any, TypeVar
-
-import numpy as np
-
-from tagtopic._core.arrays import Int64s
+from typing import TypeVar
 
 
 def count_of_threads(n_jobs: int | None) -> int:
@@ -29,53 +19,18 @@ def count_of_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-class _Limit:
-    """The limit on BLAS, which is the whole process's: the first who asks sets it, the last who leaves lifts it."""
-
-    def __init__(self) -> None:
-        self.lock, self.users = Lock(), 0
-        self.limits: Any = None
-
-    def enter(self) -> None:
-        from threadpoolctl import threadpool_limits
-
-        with self.lock:
-            if not self.users:
-                self.limits = threadpool_limits(1)
-            self.users += 1
-
-    def leave(self) -> None:
-        with self.lock:
-            self.users -= 1
-            if not self.users:
-                self.limits.restore_original_limits()
-
-
-_LIMIT = _Limit()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Let BLAS work with one thread: it sums in another order with other numbers of threads, and bits would differ."""
-    _LIMIT.enter()
-    try:
-        yield
-    finally:
-        _LIMIT.leave()
-
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Workers:
+class ThreadPool:
     """A pool of threads, started when first needed and ended with the ``with`` block."""
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_threads = count_of_threads(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> ThreadPool:
         return self
 
     def __exit__(
@@ -97,24 +52,3 @@ class Workers:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="tagtopic")
         return list(self._pool.map(function, work))
-
-
-def cut_evenly(starts: Int64s | np.ndarray[Any, Any], weight: int) -> list[tuple[int, int]]:
-    """Ranges of rows with about ``weight`` entries each (a single row may have more)."""
-    n_rows = len(starts) - 1
-    if n_rows <= 0:
-        return []
-    entries = int(starts[-1] - starts[0])
-    n_parts = max(1, -(-entries // weight))
-    targets = starts[0] + np.arange(1, n_parts) * (entries / n_parts)
-    cuts = np.unique(np.concatenate(([0], np.searchsorted(starts, targets, side="left"), [n_rows])))
-    return list(pairwise(cuts.tolist()))
-
-
-def cut_rows(n_rows: int, size: int) -> list[tuple[int, int]]:
-    """Ranges of ``size`` rows."""
-    return [(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
-
-
-CHUNK_ROWS = 1 << 11
-"""Rows of psi that a thread takes at a time."""

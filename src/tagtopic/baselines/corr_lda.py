@@ -32,7 +32,8 @@ from sklearn.utils import check_random_state
 
 from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.jit import compiled, compiled_reordering
-from tagtopic._core.threads import Workers, cut_evenly
+from tagtopic._core.parallel import cut_evenly
+from tagtopic._core.threads import ThreadPool
 from tagtopic.baselines.base import TopicBaseline, check_settings, normalised_rows, of_seen_words
 from tagtopic.baselines.fold_in import fold_in
 from tagtopic.corpus import Corpus
@@ -244,7 +245,7 @@ class CorrRun:
         self.corpus = corpus
         self.blocks = list(blocks_of(corpus, BLOCK_ENTRIES))
         self.phi = phi
-        self.workers = Workers(n_jobs)
+        self.workers = ThreadPool(n_jobs)
 
     def expect(self, parameters: CorrParameters, sweeps: int, tolerance: float = 0.0) -> CorrStatistics:
         """The E-step, and the sums for the M-step; the same bits for any number of threads."""

@@ -20,7 +20,8 @@ from sklearn.utils import check_random_state
 
 from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.jit import compiled
-from tagtopic._core.threads import Workers, cut_evenly
+from tagtopic._core.parallel import cut_evenly
+from tagtopic._core.threads import ThreadPool
 from tagtopic.baselines.base import check_settings, of_seen_words
 from tagtopic.baselines.ctm_e_step import CTMEvaluation, LogisticNormal, infer_documents
 from tagtopic.baselines.fold_in import CHUNK_ENTRIES as FOLD_IN_ENTRIES
@@ -117,7 +118,7 @@ def logistic_normal_fold_in(
     root = np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))
     documents = words_of(counts)
     mixes = np.empty((counts.shape[0], len(mean)))
-    with Workers(n_jobs) as workers:
+    with ThreadPool(n_jobs) as workers:
         workers.map(
             lambda part: sample_documents(documents, topic_words, mean, root, *part, mixes),
             cut_evenly(documents.starts, FOLD_IN_ENTRIES),
@@ -150,7 +151,7 @@ class CTMRun:
         self.blocks = list(blocks_of(corpus))
         self.means = np.zeros((len(corpus), n_topics))
         self.variances = np.ones((len(corpus), n_topics))
-        self.workers = Workers(n_jobs)
+        self.workers = ThreadPool(n_jobs)
 
     def expect(self, parameters: CTMParameters, sweeps: int) -> tuple[Float64s, float]:
         """The sums of psi (words, topics), and the bound; the same bits for any number of threads."""

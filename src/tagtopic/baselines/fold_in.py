@@ -16,7 +16,8 @@ import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, read_only
 from tagtopic._core.jit import compiled
-from tagtopic._core.threads import Workers, cut_evenly
+from tagtopic._core.parallel import cut_evenly
+from tagtopic._core.threads import ThreadPool
 
 SWEEPS = 200
 TOLERANCE = 1e-5
@@ -108,7 +109,7 @@ def fold_in(counts: Any, topic_words: Floats, prior: Any, n_jobs: int | None = 1
     documents = words_of(counts)
     priors = _priors_of(prior, n_documents, n_topics)
     mixes = np.zeros((n_documents, n_topics))
-    with Workers(n_jobs) as workers:
+    with ThreadPool(n_jobs) as workers:
         workers.map(
             lambda part: fold_in_documents(documents, priors, topic_words, *part, mixes, SWEEPS, TOLERANCE),
             cut_evenly(documents.starts, CHUNK_ENTRIES),

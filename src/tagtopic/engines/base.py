@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s, Floats, read_only
-from tagtopic._core.threads import CHUNK_ROWS, Workers, cut_rows
+from tagtopic._core.parallel import CHUNK_ROWS, cut_rows
+from tagtopic._core.threads import ThreadPool
 from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
 from tagtopic.inference.priors.tag_weights import HyperPrior
 from tagtopic.inference.types import COLLAPSED, PAPER, WAYS, Behind, Model, Parameters, Priors, Shares, State
@@ -51,7 +52,7 @@ class Run(ABC):
 
     state: State
 
-    def __init__(self, inference: str, workers: Workers) -> None:
+    def __init__(self, inference: str, workers: ThreadPool) -> None:
         self.way = WAYS[inference]
         self.workers = workers
 

@@ -17,8 +17,9 @@ import numpy as np
 
 from tagtopic._core.arrays import Float64s, Int32s, Int64s, read_only
 from tagtopic._core.mapped import release
+from tagtopic._core.parallel import cut_evenly
 from tagtopic._core.ragged import offsets_of
-from tagtopic._core.threads import Workers, cut_evenly
+from tagtopic._core.threads import ThreadPool
 from tagtopic.inference.m_step import ColumnIndex, index_columns
 from tagtopic.inference.priors.tag_weights import (
     WeightEvidence,
@@ -121,7 +122,7 @@ class CorpusEvidence:
     Document d has the tags ``tags[starts[d]:starts[d + 1]]``.
     """
 
-    def __init__(self, starts: Int64s, tags: Int32s, state: State, parameters: Parameters, workers: Workers) -> None:
+    def __init__(self, starts: Int64s, tags: Int32s, state: State, parameters: Parameters, workers: ThreadPool) -> None:
         self.starts = starts
         self.tags = tags
         self.latent = parameters.latent

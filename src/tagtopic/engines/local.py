@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s
 from tagtopic._core.mapped import SPILL_AT, Spill, release
-from tagtopic._core.threads import CHUNK_ROWS, Workers, cut_evenly, cut_rows
+from tagtopic._core.parallel import CHUNK_ROWS, cut_evenly, cut_rows
+from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus.collection import RemoteCorpus
 from tagtopic.engines.base import Run, Statistics, as_model
 from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, CorpusEvidence, blocks_of
@@ -72,7 +73,7 @@ class LocalEngine:
         spill = Spill(self.scratch, at=self.spill_at)
         state = start_state(corpus, parameters, spill)
         streamed = corpus.counts.nnz > self.kept_entries
-        return LocalRun(inference, Workers(self.n_jobs), blocks, state, streamed=streamed, spill=spill)
+        return LocalRun(inference, ThreadPool(self.n_jobs), blocks, state, streamed=streamed, spill=spill)
 
 
 class LocalRun(Run):
@@ -81,7 +82,7 @@ class LocalRun(Run):
     def __init__(
         self,
         inference: str,
-        workers: Workers,
+        workers: ThreadPool,
         blocks: list[Block],
         state: State,
         *,

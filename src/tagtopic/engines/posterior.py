@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.parallel import cut_evenly
 from tagtopic._core.ragged import owners_of
-from tagtopic._core.threads import cut_evenly
 from tagtopic.corpus import Corpus
 from tagtopic.engines.base import as_model
 from tagtopic.engines.local import LocalEngine

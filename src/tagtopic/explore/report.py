@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagtopic._core.files import write_text
-from tagtopic._core.threads import Workers
+from tagtopic._core.threads import ThreadPool
 from tagtopic.explore import views
 from tagtopic.explore.csv import csv_pieces
 from tagtopic.explore.rendering import Renderer, static_file
@@ -129,7 +129,7 @@ def _pages(explorer: Explorer, renderer: Renderer, chosen: dict[str, dict[int, N
     if explorer.corpus is not None:
         listed, note = _document_list(explorer, chosen["documents"])
         yield "/documents", renderer.fragment("documents", view=listed, note=note)
-        with Workers(explorer.model.n_jobs) as workers:  # drawing intervals is most of the work, and uses all cores
+        with ThreadPool(explorer.model.n_jobs) as workers:  # drawing intervals is most of the work, and uses all cores
             documents = workers.map(lambda number: views.document(explorer, number), chosen["documents"])
         for document in documents:
             yield f"/documents/{document.number}", renderer.fragment("document", view=document)

@@ -32,7 +32,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.html import card
 from tagtopic._core.mapped import Spill
-from tagtopic._core.threads import Workers
+from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.corpus.tags import kind_of
@@ -965,7 +965,7 @@ def online_fit(
     settings = _settings.em_settings(model, corpus)
     running = Running.begin(parameters, corpus.word_counts(), corpus.tag_sizes().astype(np.float64))
     local = engine or LocalEngine(model.n_jobs)
-    with Workers(local.n_jobs) as workers, closing(Spill(local.scratch, at=local.spill_at)) as spill:
+    with ThreadPool(local.n_jobs) as workers, closing(Spill(local.scratch, at=local.spill_at)) as spill:
         learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, workers)
         states = States(corpus.tags.indptr, start_state(corpus, parameters, spill))
         seed = _settings.seed_of(model)

@@ -18,7 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s
-from tagtopic._core.threads import cut_rows, one_blas_thread
+from tagtopic._core.blas import one_blas_thread
+from tagtopic._core.parallel import cut_rows
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection
 from tagtopic.engines.base import Statistics

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.threads import Workers, cut_rows
+from tagtopic._core.parallel import cut_rows
+from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.base import as_model
 from tagtopic.engines.blocks import documents_of
 from tagtopic.inference.types import MAP, Parameters
@@ -59,7 +60,7 @@ def weight_intervals(
             table[0, entries] = draws[:, :n_tags].mean(axis=0)
             table[1:, entries] = np.quantile(draws[:, :n_tags], ends, axis=0)
 
-    with Workers(n_jobs) as workers:
+    with ThreadPool(n_jobs) as workers:
         workers.map(draw, cut_rows(len(corpus), CHUNK))
     tags = corpus.tags
     mean, low, high = (sp.csr_array((row, tags.indices, tags.indptr), shape=tags.shape) for row in table)

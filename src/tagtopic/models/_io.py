@@ -15,8 +15,8 @@ import numpy as np
 
 from tagtopic._core.files import replacing
 from tagtopic._core.mapped import release
+from tagtopic._core.parallel import cut_rows
 from tagtopic._core.strings import Names
-from tagtopic._core.threads import cut_rows
 from tagtopic._version import __version__
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.tagging.predictor import TagPredictor

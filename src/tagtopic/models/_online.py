@@ -18,7 +18,8 @@ from scipy.special import digamma
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s
 from tagtopic._core.mapped import column_sizes, column_sums, release
-from tagtopic._core.threads import Workers, cut_rows
+from tagtopic._core.parallel import cut_rows
+from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import csr
 from tagtopic.engines.base import Statistics
@@ -139,7 +140,7 @@ class OnlineLearner:
         priors: Priors,
         learning: Learning,
         inference: str,
-        workers: Workers,
+        workers: ThreadPool,
     ) -> None:
         self.running = running
         self.priors = priors

@@ -9,7 +9,8 @@ import numpy as np
 
 from tagtopic._core.arrays import Float64s
 from tagtopic._core.mapped import column_sizes, column_sums
-from tagtopic._core.threads import Workers, cut_rows
+from tagtopic._core.parallel import cut_rows
+from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.inference.types import Priors
@@ -42,7 +43,7 @@ def learn_more(model: TagTopicModel, corpus: Corpus) -> None:
     pi = _grown(model.tag_weight_prior_, corpus.n_tags, _new_weight(model))
     parameters = replace(model.parameters_, pi=pi)
     learning = _settings.learning_of(model, corpus, documents)
-    with Workers(model.n_jobs) as workers:
+    with ThreadPool(model.n_jobs) as workers:
         learner = OnlineLearner(running, parameters, priors, learning, model.inference, workers)
         batches = (corpus[first:last] for first, last in cut_rows(len(corpus), model.batch_size))
         objective = sum(learner.step(batch).objective for batch in batches)

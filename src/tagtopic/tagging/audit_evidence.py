@@ -18,8 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, Floats, read_only
+from tagtopic._core.parallel import cut_evenly, cut_rows
 from tagtopic._core.ragged import offsets_of, owners_of
-from tagtopic._core.threads import Workers, cut_evenly, cut_rows
+from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus.matrices import keep_columns
 from tagtopic.tagging.calibration import features
 from tagtopic.tagging.evidence import N_COLUMNS, N_MEASURES, Evidence, Reach, gather_given
@@ -153,7 +154,7 @@ def _documents_alike(remembered: Remembered, asked: Asked, n_jobs: int | None) -
     def ask(part: tuple[int, int]) -> None:
         gather_given(remembered.predictor.memory, queries, *part, starts, indices, reach, values, best)
 
-    with Workers(n_jobs) as workers:
+    with ThreadPool(n_jobs) as workers:
         workers.map(ask, cut_rows(asked.vectors.shape[0], CHUNK))
     return features(Evidence(np.empty(0, np.int64), indices, np.maximum(values, 0), best))
 

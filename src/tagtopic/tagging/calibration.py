@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s
-from tagtopic._core.threads import one_blas_thread
+from tagtopic._core.blas import one_blas_thread
 from tagtopic.tagging.evidence import Evidence
 from tagtopic.tagging.features import N_FEATURES, write_features
 

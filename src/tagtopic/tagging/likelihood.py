@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tagtopic._core.arrays import read_only
-from tagtopic._core.threads import Workers, cut_rows
+from tagtopic._core.parallel import cut_rows
+from tagtopic._core.threads import ThreadPool
 from tagtopic.inference.likelihood import tag_log_likelihoods
 from tagtopic.inference.types import Parameters
 
@@ -31,7 +32,7 @@ def predict_by_likelihood(
         tag_log_likelihoods(starts, words, amounts, psi, mixes, *part, scores)
         return [_best(row, chosen, tag_names, n) for row in scores]
 
-    with Workers(n_jobs) as workers:
+    with ThreadPool(n_jobs) as workers:
         parts = workers.map(rank, cut_rows(counts.shape[0], CHUNK))
     return [ranked for part in parts for ranked in part]
 

@@ -17,7 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, Floats, read_only
-from tagtopic._core.threads import Workers, cut_rows
+from tagtopic._core.parallel import cut_rows
+from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.tagging.calibration import Examples, joined, learn_from, learn_tempering
@@ -123,7 +124,7 @@ class TagPredictor:
         def answer(part: tuple[int, int]) -> list[Ranked]:
             return self._answer(weighted_queries(counts, *part, self.scores), n, allowed)
 
-        with Workers(n_jobs) as workers:
+        with ThreadPool(n_jobs) as workers:
             parts = workers.map(answer, cut_rows(counts.shape[0], CHUNK))
         return [ranked for part in parts for ranked in part]
 
@@ -225,7 +226,7 @@ def gather(memory: Memory, queries: Queries, most: int, allowed: Any, fewest: in
     def ask(part: tuple[int, int]) -> None:
         gather_evidence(memory, queries, *part, allowed, Reach(NEAR, max(ALIKE, fewest), fewest), evidence)
 
-    with Workers(n_jobs) as workers:
+    with ThreadPool(n_jobs) as workers:
         workers.map(ask, cut_rows(n_queries, CHUNK))
     return evidence
 

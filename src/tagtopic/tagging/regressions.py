@@ -25,7 +25,8 @@ import scipy.sparse as sp
 
 from tagtopic._core.arrays import Floats, Int32s, Int64s, read_only
 from tagtopic._core.jit import compiled_reordering
-from tagtopic._core.threads import Workers, cut_rows
+from tagtopic._core.parallel import cut_rows
+from tagtopic._core.threads import ThreadPool
 from tagtopic.tagging.features import TagRegressions
 
 INTERCEPT_PACE = 0.1
@@ -117,7 +118,7 @@ class Regressions:
             vectors, sp.csr_array(tags)[:, chosen], [random.permutation(len(rows)) for _ in range(EPOCHS)]
         )
         width = int(np.clip(BLOCK_WEIGHTS // vectors.shape[1], 8, MOST_TAGS_AT_ONCE))
-        with Workers(n_jobs) as workers:
+        with ThreadPool(n_jobs) as workers:
             parts = workers.map(learner.learn, cut_rows(len(chosen), width))
         weights, intercepts = zip(*parts, strict=True)
         return cls(sp.csr_array(sp.hstack(weights)), np.concatenate(intercepts), numbers)

@@ -18,8 +18,9 @@ import scipy.sparse as sp
 from tagtopic._core.arrays import Floats, Int32s, Int64s, UInt16s, read_only
 from tagtopic._core.jit import compiled
 from tagtopic._core.mapped import column_sizes
+from tagtopic._core.parallel import cut_evenly
 from tagtopic._core.ragged import offsets_of
-from tagtopic._core.threads import Workers, cut_evenly
+from tagtopic._core.threads import ThreadPool
 
 if TYPE_CHECKING:
     from tagtopic.corpus.collection import Collection
@@ -197,7 +198,7 @@ def build_memory(vectors: Any, tags: Any, kinds: Any, names: Any, n_jobs: int | 
     def add(part: tuple[int, int]) -> None:
         squared_lengths(tag_starts, documents, starts, words, weights, vectors.shape[1], *part, lengths)
 
-    with Workers(n_jobs) as workers:
+    with ThreadPool(n_jobs) as workers:
         workers.map(add, cut_evenly(tag_starts, CHUNK_ENTRIES))
     kept = {
         "word_starts": by_word.indptr,

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from tagtopic._core import ragged
 from tagtopic._core.arrays import Int32s, Int64s
+from tagtopic._core.parallel import cut_evenly
 from tagtopic._core.ragged import offsets_of
 from tagtopic._core.strings import Names
-from tagtopic._core.threads import cut_evenly
 from tagtopic.corpus.builder import Rows
 from tagtopic.corpus.reading.errors import Complaints, ReadError
 from tagtopic.corpus.reading.reader import Request, rows_of_part

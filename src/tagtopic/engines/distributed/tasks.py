@@ -23,7 +23,7 @@ import numpy as np
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s
 from tagtopic._core.ragged import owners_of
-from tagtopic._core.threads import Workers
+from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.distributed.scratch import FRESH, MissingError, Parcel, Rooms, Scratch, ScratchBlock, scratch_root
 from tagtopic.engines.local import LocalRun, fill_state
@@ -186,7 +186,7 @@ class EStep:
     tolerance: float
     each_rho: bool = True
 
-    def make(self, number: int, scratch: Scratch, workers: Workers) -> tuple[BlockSums, State]:
+    def make(self, number: int, scratch: Scratch, workers: ThreadPool) -> tuple[BlockSums, State]:
         """Make the step; the block and its state must be in scratch."""
         scratch.forget_before(number, self.before)
         stored = scratch.block(number)
@@ -209,7 +209,7 @@ class StepAndBring:
     def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, BlockSums, State]]:
         """Step the blocks of a partition, with as many threads as the task has cores."""
         scratch.require(slot.numbers, self.step.before)
-        with Workers(task_cores()) as workers:
+        with ThreadPool(task_cores()) as workers:
             for number in slot.numbers:
                 yield number, *self.step.make(number, scratch, workers)
 
@@ -231,7 +231,7 @@ def add_up(step: EStep, slot: Slot, scratch: Scratch) -> tuple[PartSums, list[St
     n_topics, dtype = like.psi.shape[1], like.psi.dtype
     psi, theta = np.zeros((len(words), n_topics), dtype), np.zeros((len(tags), n_topics), dtype)
     objectives, states = [], []
-    with Workers(task_cores()) as workers:
+    with ThreadPool(task_cores()) as workers:
         for number in slot.numbers:
             sums, state = step.make(number, scratch, workers)
             psi[np.searchsorted(words, sums.words)] += sums.psi
@@ -429,7 +429,7 @@ class CompileKernels:
             scratch.remove()
         parameters = Parameters(self._full(2, 2), self._full(1, 2), np.ones(1), 1.0, np.ones(2), latent=True)
         sums = Statistics(self._full(2, 2), self._full(1, 2), 0.0)
-        LocalRun(self.inference, Workers(1), [block], self._state()).expect(parameters, sums, sweeps=2)
+        LocalRun(self.inference, ThreadPool(1), [block], self._state()).expect(parameters, sums, sweeps=2)
 
     def _parcel(self) -> Parcel:
         starts, two = np.array([0, 2]), np.array([0, 1], np.int32)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tagtopic._core.threads import Workers
+from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus.reading.reader import request_of
 from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_options
 from tagtopic.engines.blocks import BLOCK_ENTRIES, blocks_of
@@ -167,12 +167,14 @@ class SparkEngine:
             if corpus.context is not context:
                 raise ValueError("the corpus was read in another Spark context: fit it with the engine that read it")
             update = weight_update_of(self.weight_update, self.average)
-            return RemoteRun(corpus, parameters, inference, Workers(self.n_jobs), update, bring_bytes=self.bring_bytes)
+            return RemoteRun(
+                corpus, parameters, inference, ThreadPool(self.n_jobs), update, bring_bytes=self.bring_bytes
+            )
         opened = context is None
         context = context or open_context(str(self.master), self.config)
         try:
             return SparkRun(
-                context, inference, Workers(self.n_jobs), list(blocks_of(corpus, self.block_entries)),
+                context, inference, ThreadPool(self.n_jobs), list(blocks_of(corpus, self.block_entries)),
                 start_state(corpus, parameters), weight_update_of(self.weight_update, self.average),
                 partitions=self.partitions, bring_bytes=self.bring_bytes,
                 on_close=context.stop if opened else lambda: None,

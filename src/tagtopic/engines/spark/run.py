@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Float64s, Int32s, Int64s
 from tagtopic._core.mapped import Spill
 from tagtopic._core.ragged import offsets_of
-from tagtopic._core.threads import Workers
+from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import Block, CorpusEvidence
 from tagtopic.engines.distributed.placement import Placement, Scattered
@@ -69,7 +69,7 @@ class SparkRun(LocalRun):
         self,
         context: SparkContext,
         inference: str,
-        workers: Workers,
+        workers: ThreadPool,
         blocks: list[Block],
         state: State,
         weight_update: WeightUpdate,
@@ -238,7 +238,7 @@ class RemoteRun(SparkRun):
         corpus: SparkCorpus,
         parameters: Parameters,
         inference: str,
-        workers: Workers,
+        workers: ThreadPool,
         weight_update: WeightUpdate,
         *,
         bring_bytes: int = BRING_BYTES,

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s
-from tagtopic._core.threads import CHUNK_ROWS, Workers, cut_rows
+from tagtopic._core.parallel import CHUNK_ROWS, Parallel, cut_rows
 from tagtopic.inference.types import Parameters, State
 
 FEW = 10.0
@@ -45,7 +45,7 @@ class HeldOutWords(Protocol):
         """The topic mixes of their documents, as they stand."""
         ...
 
-    def log_probability(self, mixes: Floats, rows: Floats, workers: Workers) -> float:
+    def log_probability(self, mixes: Floats, rows: Floats, workers: Parallel) -> float:
         """Of all of them, under these mixes of these ``rows`` (one for each of ``columns``)."""
         ...
 
@@ -63,7 +63,7 @@ def better_word_prior(
     held_out: HeldOutWords,
     state: State,
     parameters: Parameters,
-    workers: Workers,
+    workers: Parallel,
 ) -> Float64s:
     """The beta near this one under which held-out words are likeliest, all else as it stands."""
     mixes = np.asarray(held_out.mixes(state, parameters), np.float64)
@@ -92,7 +92,7 @@ def _moved(beta: Float64s, logs: Float64s, move: Float64s) -> Float64s:
 
 
 def with_word_prior(
-    parameters: Parameters, topic_sizes: Float64s, before: Float64s, beta: Float64s, workers: Workers
+    parameters: Parameters, topic_sizes: Float64s, before: Float64s, beta: Float64s, workers: Parallel
 ) -> Parameters:
     """The parameters as if the last M-step had been made under ``beta``, not ``before``; psi is overwritten."""
     psi, totals = parameters.psi, topic_sizes + beta.sum()
