@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s
 from tagtopic._core.notices import warn
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import Parallel
 from tagtopic.engines.base import Run, Statistics
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.priors.tag_weights import HyperPrior, ran_away
@@ -57,7 +57,7 @@ class History:
 class Watch(HeldOutWords, Protocol):
     """Words that are held out of training, and scored after each iteration."""
 
-    def perplexity(self, state: State, parameters: Parameters, workers: ThreadPool) -> float:
+    def perplexity(self, state: State, parameters: Parameters, workers: Parallel) -> float:
         """Of those words, under these parameters and the documents' weights as they stand."""
         ...
 
@@ -123,7 +123,7 @@ class Fit(ABC):
         lost = settings.patience is not None and history.waited() >= settings.patience
         return lost or history.converged or len(history.bound) >= settings.max_iter
 
-    def _look(self, state: State, workers: ThreadPool) -> None:
+    def _look(self, state: State, workers: Parallel) -> None:
         """Score held-out words. The best so far is not copied: whoever overwrites its arrays takes care."""
         if self.watch is None or self.settings.patience is None:
             return

@@ -21,9 +21,8 @@ import scipy.sparse as sp
 
 from tagtopic._core.arrays import Floats, Int32s, Int64s
 from tagtopic._core.mapped import GrowingArray, release
-from tagtopic._core.parallel import cut_evenly
+from tagtopic._core.parallel import Parallel, cut_evenly
 from tagtopic._core.ragged import offsets_of, owners_of
-from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.corpus.matrices import csr
@@ -56,7 +55,7 @@ class HeldOut:
     entries: Int64s
     words: Corpus
 
-    def perplexity(self, state: State, parameters: Parameters, workers: ThreadPool) -> float:
+    def perplexity(self, state: State, parameters: Parameters, workers: Parallel) -> float:
         """Of the held-out words, under each document's weights as they stand."""
         value = self._score(self.words.counts.indices, self.mixes(state, parameters), parameters.psi, workers)
         return math.exp(-value / float(self.words.lengths().sum()))
@@ -72,11 +71,11 @@ class HeldOut:
         columns, places = np.unique(self.words.counts.indices, return_inverse=True)
         return columns.astype(np.int32), places.astype(np.int32)
 
-    def log_probability(self, mixes: Floats, rows: Floats, workers: ThreadPool) -> float:
+    def log_probability(self, mixes: Floats, rows: Floats, workers: Parallel) -> float:
         """Of the held-out words, under these topic mixes of their documents and these rows of psi, of ``columns``."""
         return self._score(self._columns_and_places[1], mixes, rows, workers)
 
-    def _score(self, words: Any, mixes: Floats, rows: Floats, workers: ThreadPool) -> float:
+    def _score(self, words: Any, mixes: Floats, rows: Floats, workers: Parallel) -> float:
         """The log probability of the held-out words; ``words`` says which of the rows is each entry's."""
         starts, tokens, places = map(np.asarray, (self.words.counts.indptr, self.words.counts.data, words))
 
