@@ -47,10 +47,10 @@ def measure(model: TWDA, test: Corpus, seed: int) -> list[tuple[float, float]]:
         right = np.asarray(own[rows[seen], tags[seen]]).ravel() > 0
         ratio = table.column("weight") / table.column("expected_weight")
         weight = table.column("weight")[seen]
-        found.append((roc_auc_score(right, table.column("belongs")[seen]), roc_auc_score(right, ratio[seen])))
+        found.append((roc_auc_score(right, table.column("plausibility")[seen]), roc_auc_score(right, ratio[seen])))
         kinds = np.array([name.partition(":")[0] for name in noisy.tag_names])[tags[seen]]
         by_kind = {
-            str(kind): f"{roc_auc_score(right[kinds == kind], table.column('belongs')[seen][kinds == kind]):.3f}"
+            str(kind): f"{roc_auc_score(right[kinds == kind], table.column('plausibility')[seen][kinds == kind]):.3f}"
             for kind in np.unique(kinds)
         }
         print(

@@ -207,10 +207,10 @@ def _weights(names: dict[str, object]) -> Picture:
 def _audit(names: dict[str, object]) -> Picture:
     report, planted = names["report"], names["planted"]
     modules = [entry for entry in report.entries if entry.tag.startswith("module:")]
-    picture = Picture(760, 240, "How well tags belong: tags that were put on wrongly, and all others")
+    picture = Picture(760, 240, "Plausibility of tags: tags that were put on wrongly, and all others")
     edges = np.linspace(0, 1, 21)
     for column, (wanted, name, colour) in enumerate(((True, "wrong modules", RED), (False, "the other modules", BLUE))):
-        values = [entry.belongs for entry in modules if ((entry.document, entry.tag) in planted) == wanted]
+        values = [entry.plausibility for entry in modules if ((entry.document, entry.tag) in planted) == wanted]
         shares = np.histogram(values, edges)[0] / len(values)
         high = 140 / shares.max()
         x = 24 + column * 372
@@ -227,7 +227,7 @@ def _audit(names: dict[str, object]) -> Picture:
                 GREY,
                 "middle" if 0 < edge < 1 else "start" if not edge else "end",
             )
-    picture.text(24, 230, "across: the probability that the tag belongs; up: the share of the tags", 11.5, GREY)
+    picture.text(24, 230, "across: the plausibility of the tag; up: the share of the tags", 11.5, GREY)
     return picture
 
 

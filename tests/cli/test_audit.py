@@ -15,7 +15,7 @@ READ = ("--text", "body", "--tags", "author,year")
 def test_a_table_for_a_person(tagtopic: Command, model: Path, documents: Path) -> None:
     outcome = tagtopic("audit", model, documents, *READ)
     assert outcome.code == 0
-    assert outcome.out.startswith("120 tags on documents, those that belong least first")
+    assert outcome.out.startswith("120 tags on documents, the least plausible first")
     assert len(outcome.out.splitlines()) == 22
     assert len(tagtopic("audit", model, documents, *READ, "--top", 3).out.splitlines()) == 5
 
@@ -27,7 +27,7 @@ def test_entries_are_those_of_the_model(tagtopic: Command, model: Path, document
     first = report.entries[0]
     assert list(found[0])[:3] == ["id", "document_number", "tag"]
     assert found[0]["document_number"] == first.document_number
-    assert (found[0]["belongs"], found[0]["disagreeing"]) == (first.belongs, list(first.disagreeing))
+    assert (found[0]["plausibility"], found[0]["disagreeing"]) == (first.plausibility, list(first.disagreeing))
     for name in ("audit.csv", "audit.parquet", "audit.json"):
         assert tagtopic("audit", model, documents, *READ, "-o", tmp_path / name).code == 0
     with (tmp_path / "audit.csv").open() as file:
@@ -36,7 +36,7 @@ def test_entries_are_those_of_the_model(tagtopic: Command, model: Path, document
     assert [row["id"] for row in rows] == report.entries.column("document")
     assert rows[0]["disagreeing"] == " ".join(report.entries[0].disagreeing)
     table = parquet.read_table(tmp_path / "audit.parquet")
-    assert table.column("belongs").to_pylist() == [entry.belongs for entry in report.entries]
+    assert table.column("plausibility").to_pylist() == [entry.plausibility for entry in report.entries]
     assert table.column_names[:3] == ["id", "document_number", "tag"]
 
 

@@ -44,7 +44,7 @@ def test_it_says_what_was_left_out(html: str) -> None:
 def test_the_audit_comes_as_tables_to_act_on(html: str, explorer: Explorer) -> None:
     pages, files = unpacked(html), unpacked(html, "files")
     lines = files["/audit/entries.csv"].removeprefix("\ufeff").splitlines()
-    assert lines[0].startswith("id,document_number,tag,belongs")
+    assert lines[0].startswith("id,document_number,tag,plausibility")
     assert len(lines) == 1 + len(explorer.audit.entries)
     assert files["/audit/tags.csv"].count("\n") == 1 + len(explorer.audit.tags)
     assert 'download="audit-entries.csv"' in pages["/audit"]

@@ -187,7 +187,7 @@ def test_the_audit_is_made_in_the_background(explorer: Explorer) -> None:
         assert "being audited" in client.get("/audit").text
         assert "is being made" in client.get("/tags/0").text
         _ = fresh.audit
-        assert "least at home" in client.get("/audit").text
+        assert "Least plausible" in client.get("/audit").text
 
 
 def test_pages_have_titles_of_their_own(client: TestClient, explorer: Explorer) -> None:
@@ -240,7 +240,7 @@ def test_csv_cells_are_not_formulas(hostile: Explorer) -> None:
         answer = client.get("/audit/tags.csv")
     assert answer.headers["content-type"].startswith("text/csv")
     lines = answer.text.splitlines()
-    assert lines[0] == "\ufefftag,documents,belongs,p_value,weight,expected_weight"
+    assert lines[0] == "\ufefftag,documents,plausibility,p_value,weight,expected_weight"
     assert any(line.startswith("'=HYPERLINK") for line in lines)
     assert not any(line.startswith("=") for line in lines)
 

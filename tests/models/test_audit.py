@@ -44,10 +44,10 @@ def audited(model: TWDA) -> tuple[TagReport, set[tuple[str, str]]]:
 def test_random_tags_are_found_and_come_first(audited: tuple[TagReport, set[tuple[str, str]]]) -> None:
     report, noise = audited
     is_noise = [(entry.document, entry.tag) in noise for entry in report.entries]
-    assert roc_auc_score(is_noise, [-entry.belongs for entry in report.entries]) > 0.85
+    assert roc_auc_score(is_noise, [-entry.plausibility for entry in report.entries]) > 0.85
     assert np.mean(is_noise[:50]) > 0.85
-    belongs = [entry.belongs for entry in report.entries]
-    assert belongs == sorted(belongs)
+    plausibility = [entry.plausibility for entry in report.entries]
+    assert plausibility == sorted(plausibility)
 
 
 def test_p_values_of_random_tags_are_uniform_or_cautious(
@@ -73,8 +73,8 @@ def test_documents_of_the_training_are_judged_as_if_they_were_new(model: TWDA) -
     corpus, noise = with_noise(TRAIN)
     report = model.audit_tags(corpus)
     is_noise = np.array([(entry.document, entry.tag) in noise for entry in report.entries])
-    own = np.mean([entry.belongs for entry, wrong in zip(report.entries, is_noise, strict=True) if not wrong])
-    fresh = np.mean([entry.belongs for entry in model.audit_tags(TEST).entries])
+    own = np.mean([entry.plausibility for entry, wrong in zip(report.entries, is_noise, strict=True) if not wrong])
+    fresh = np.mean([entry.plausibility for entry in model.audit_tags(TEST).entries])
     assert own == pytest.approx(fresh, abs=0.06)
 
 
@@ -105,8 +105,8 @@ def test_documents_without_tags_cannot_be_audited(model: TWDA) -> None:
         model.audit_tags(TEST.counts)
 
 
-def belongings(model: TWDA, corpus: Corpus, document: str) -> dict[str, float]:
-    return {entry.tag: entry.belongs for entry in model.audit_tags(corpus).entries if entry.document == document}
+def plausibilities(model: TWDA, corpus: Corpus, document: str) -> dict[str, float]:
+    return {entry.tag: entry.plausibility for entry in model.audit_tags(corpus).entries if entry.document == document}
 
 
 def test_a_document_is_not_judged_by_itself_though_another_has_its_words() -> None:
@@ -118,7 +118,7 @@ def test_a_document_is_not_judged_by_itself_though_another_has_its_words() -> No
         ids = [*map(str, rows[:-1]), "the copy"]
         corpus = Corpus.from_counts(TRAIN.counts[rows], tags, words=TRAIN.words, ids=ids)
         copied = TWDA(16, random_state=0, max_iter=10, progress=False).fit(corpus)
-        found.append(belongings(copied, corpus, "the copy"))
+        found.append(plausibilities(copied, corpus, "the copy"))
     assert found[1]["its own"] == found[0]["its own"] == 0.5
     assert found[1][wrong] < 0.5
 
@@ -128,4 +128,4 @@ def test_documents_are_known_again_though_words_of_them_were_held_out() -> None:
     corpus = Corpus.from_counts(TRAIN.counts, tags, words=TRAIN.words)
     watched = TWDA(8, random_state=0, max_iter=3, validation_fraction=0.5, progress=False).fit(corpus)
     report = watched.audit_tags(corpus)
-    assert {entry.belongs for entry in report.entries if entry.tag.startswith("only ")} == {0.5}
+    assert {entry.plausibility for entry in report.entries if entry.tag.startswith("only ")} == {0.5}

@@ -1,4 +1,4 @@
-"""Each word is credited to the tag that it came from."""
+"""Each word is assigned to the tag that it came from."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ import pytest
 from tagtopic import TWDA, TWTM, Corpus
 from tagtopic.inference import reference
 from tagtopic.models._base import TagTopicModel
-from tagtopic.tagging.explanation import joint_credit
+from tagtopic.tagging.explanation import joint_assignment
 
 TEXTS = ["engine wheel gear engine", "storm night ice storm", "ball letter dance ball"] * 6
 TEXTS += ["engine wheel storm ice", "storm gear night engine"] * 3
@@ -27,8 +27,8 @@ def fitted(kind: type[TagTopicModel], way: str) -> TagTopicModel:
 @pytest.mark.parametrize("way", ["map", "mixture", "paper", "collapsed"])
 def test_words_go_to_the_tag_that_uses_them(way: str) -> None:
     found = fitted(TWTM, way).explain(CORPUS[18])
-    credited = {word.word: word.tag for word in found.words}
-    assert credited == {"engine": "by:Ada", "wheel": "by:Ada", "storm": "by:Mary", "ice": "by:Mary"}
+    assigned = {word.word: word.tag for word in found.words}
+    assert assigned == {"engine": "by:Ada", "wheel": "by:Ada", "storm": "by:Mary", "ice": "by:Mary"}
     assert sum(found.tag_shares.values()) == pytest.approx(1)
     assert found.latent_share == 0
     topics = {word.word: word.topic for word in found.words}
@@ -36,7 +36,7 @@ def test_words_go_to_the_tag_that_uses_them(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["map", "mixture"])
-def test_the_credit_is_what_the_model_counts(way: str) -> None:
+def test_assignments_equal_the_expected_counts(way: str) -> None:
     model = fitted(TWTM, way)
     corpus = model.aligned(CORPUS[[20]])
     parameters = replace(model.parameters_, psi=model.parameters_.psi.astype(float))
@@ -44,9 +44,9 @@ def test_the_credit_is_what_the_model_counts(way: str) -> None:
     prior, theta = parameters.pi[tags], parameters.theta[tags].astype(float)
     document = reference.Document(parameters.psi[words], corpus.counts.data, theta, prior, prior * 2)
     _, evaluated, _ = reference.sweep(way, document, 500)
-    credit = np.einsum("w,wjk->jk", corpus.counts.data, joint_credit(model.parameters_, way, corpus))
-    assert credit[-1] == pytest.approx(0)  # TWTM has no latent tag
-    np.testing.assert_allclose(credit[:-1], evaluated.credit, atol=0.03)
+    expected = np.einsum("w,wjk->jk", corpus.counts.data, joint_assignment(model.parameters_, way, corpus))
+    assert expected[-1] == pytest.approx(0)  # TWTM has no latent tag
+    np.testing.assert_allclose(expected[:-1], evaluated.credit, atol=0.03)
 
 
 def test_what_no_tag_speaks_of_is_the_latent_tag_s() -> None:

@@ -109,7 +109,7 @@ def predict(
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Predict the tags that each document's text speaks for."""
+    """Predict the tags of each document from its text."""
     options.check_engine(engine, master)
     no_tags = ""  # the tags that documents have are not used, so they need not be readable
     columns = Columns.of(

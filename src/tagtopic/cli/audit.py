@@ -1,4 +1,4 @@
-"""`tagtopic audit`: tags that do not belong, tags that may be one, and what each kind of tag explains."""
+"""`tagtopic audit`: implausible tags, near-duplicate tags, and what each kind of tag explains."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def audit(
 ) -> None:
     """Find tags that explain nothing of their documents, worst first, with the evidence.
 
-    `belongs` is the probability that a tag belongs on its document, had that been even odds, and `p` the share of
-    random tags that would look as good. In JSON and files, `id` is what the document is called and `document_number`
-    which of them it is, from 0, since ids may repeat.
+    `plausibility` is the probability that a tag is one of its document's own rather than a random one, at even prior
+    odds, and `p` the share of random tags that would score as high. In JSON and files, `id` is the document's id and
+    `document_number` its number in the corpus, from 0, since ids may repeat.
     """
     check_output(output, model, *files)
     columns = Columns.of(
@@ -83,14 +83,14 @@ def audit(
 def _entries(report: TagReport, top: int | None) -> Answer:
     entries = report.entries[:top]
     return Answer(
-        title=f"{len(entries):,} tags on documents, those that belong least first",
+        title=f"{len(entries):,} tags on documents, the least plausible first",
         columns=[
-            Column("document"), Column("tag"), Column("belongs", number=True), Column("p", number=True),
+            Column("document"), Column("tag"), Column("plausibility", number=True), Column("p", number=True),
             Column("weight", number=True), Column("expected", number=True), Column("words that disagree", ratio=1),
         ],
         lines=[
-            [e.document, e.tag, f"{e.belongs:.3f}", f"{e.p_value:.3f}", f"{e.weight:.2f}", f"{e.expected_weight:.2f}",
-             " ".join(e.disagreeing)]
+            [e.document, e.tag, f"{e.plausibility:.3f}", f"{e.p_value:.3f}", f"{e.weight:.2f}",
+             f"{e.expected_weight:.2f}", " ".join(e.disagreeing)]
             for e in entries[: SHOWN if top is None else top]
         ],
         value=_records(entries),
@@ -102,13 +102,13 @@ def _entries(report: TagReport, top: int | None) -> Answer:
 def _tags(report: TagReport, top: int | None) -> Answer:
     tags = report.tags[:top]
     return Answer(
-        title=f"{len(tags):,} tags, those that belong least first",
+        title=f"{len(tags):,} tags, the least plausible first",
         columns=[
-            Column("tag", ratio=1), Column("documents", number=True), Column("belongs", number=True),
+            Column("tag", ratio=1), Column("documents", number=True), Column("plausibility", number=True),
             Column("p", number=True), Column("weight", number=True), Column("expected", number=True),
         ],
         lines=[
-            [t.tag, f"{t.documents:,}", f"{t.belongs:.3f}", f"{t.p_value:.2g}", f"{t.weight:.2f}",
+            [t.tag, f"{t.documents:,}", f"{t.plausibility:.3f}", f"{t.p_value:.2g}", f"{t.weight:.2f}",
              f"{t.expected_weight:.2f}"]
             for t in tags[: SHOWN if top is None else top]
         ],
@@ -148,16 +148,16 @@ def _duplicates(report: TagReport, top: int | None) -> Answer:
 
 def _kinds(report: TagReport, top: int | None) -> Answer:
     kinds = report.kinds[:top]
-    rest = {"kind": None, "tags": None, "documents": None, "share": report.latent_share, "belongs": None}
+    rest = {"kind": None, "tags": None, "documents": None, "share": report.latent_share, "plausibility": None}
     rows: list[dict[str, Any]] = [*map(vars, kinds), rest]
     return Answer(
         title="how much of the words each kind of tag explains",
         columns=[
             Column("kind"), Column("share", number=True), Column("tags", number=True),
-            Column("documents", number=True), Column("belongs", number=True),
+            Column("documents", number=True), Column("plausibility", number=True),
         ],
         lines=[
-            [k.kind or "(no kind)", f"{k.share:.1%}", f"{k.tags:,}", f"{k.documents:,}", f"{k.belongs:.2f}"]
+            [k.kind or "(no kind)", f"{k.share:.1%}", f"{k.tags:,}", f"{k.documents:,}", f"{k.plausibility:.2f}"]
             for k in kinds
         ] + [["(no tag)", f"{report.latent_share:.1%}", "", "", ""]],
         value=rows,

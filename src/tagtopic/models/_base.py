@@ -311,7 +311,7 @@ class TagQuestions:
     def predict_tags(
         self, X: Any, n: int = 10, *, method: str = "neighbours", kinds: Iterable[str] | None = None
     ) -> list[list[tuple[str, float]]]:
-        """For each document the n tags that its words speak for most, with their probabilities.
+        """Predict the n most probable tags of each document, with their probabilities.
 
         Only words count: tags that the documents already have are neither used nor left out.
 
@@ -384,7 +384,7 @@ class TagQuestions:
         return self
 
     def explain(self, document: Any, *, tags: Any = None) -> Explanation:
-        """Each word of a document with the topic and the tag that it is credited to.
+        """Each word of a document with the topic and the tag that it is assigned to.
 
         ``document`` is one document of a corpus (``corpus[17]``), a text with its ``tags`` beside it, or anything that
         ``transform`` takes with just one document in it. Its ``tag_shares`` are of the words alone; the weights of
@@ -439,7 +439,7 @@ class TagQuestions:
         >>> report = model.audit_tags(corpus)
         >>> len(report.entries)
         30
-        >>> 0 <= report.entries[0].belongs <= report.entries[-1].belongs <= 1
+        >>> 0 <= report.entries[0].plausibility <= report.entries[-1].plausibility <= 1
         True
         """
         from tagtopic.tagging.audit import audit
@@ -581,7 +581,7 @@ class TagTopicModel(
     Learnt attributes: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1;
     ``words_``, ``rules_`` (how texts became words; None when it learnt from counts), ``word_counts_`` (in training),
     ``n_documents_``, ``tag_names_``, ``tag_frequencies_`` (the share of documents with the tag), ``tag_sizes_`` (the
-    words credited to the tag), ``topic_shares_`` (of all words in training); the priors ``tag_weight_prior_``,
+    words assigned to the tag), ``topic_shares_`` (of all words in training); the priors ``tag_weight_prior_``,
     ``latent_weight_prior_``, ``latent_topic_prior_``,
     ``tag_topic_prior_``, ``topic_word_prior_``; by iteration ``bound_`` and ``validation_perplexity_`` (of held-out
     words, where ``validation_fraction`` holds some out), together in ``history_``; ``prior_updates_`` (the iterations
@@ -733,7 +733,7 @@ class TagTopicModel(
         """For each document its tags with their weights, heaviest first; at most n of them.
 
         The answer is a sequence of lists of (tag, weight), one a document, made as they are looked at. A weight counts
-        the words that speak for the tag and the prior; ``explain`` has the words' shares alone.
+        the words that are evidence for the tag and the prior; ``explain`` has the words' shares alone.
 
         Examples
         --------

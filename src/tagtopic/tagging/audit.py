@@ -4,8 +4,9 @@ How well a tag fits a document, against tags drawn at random.
 
 On a sample of remembered documents, each judged as if it were new, a logistic regression on all that speaks for a tag
 (``evidence.py``) learns to tell the document's own tags from tags drawn at random and put on it too: at most as many as
-it has, since nobody knows how noisy a corpus is. What it then says of a tag is the probability that it belongs, had the
-odds been even; its place among the random ones is a p-value. See docs/decisions/tag-audit.md.
+it has, since nobody knows how noisy a corpus is. Its output for a tag is its plausibility: the probability
+that the tag is one of the document's own, at even prior odds; its place among the random ones is a p-value.
+See docs/decisions/tag-audit.md.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ EXAMPLES = 1000
 
 @dataclass(frozen=True)
 class Fit:
-    """For each (document, tag) entry: the probability that the tag belongs, and the p-value of "it is random"."""
+    """For each (document, tag) entry: the plausibility of the tag, and the p-value of "it is random"."""
 
     probability: Float64s
     p_value: Float64s
@@ -50,7 +51,7 @@ def tag_fit(
 ) -> Fit:
     """How well the tags of a corpus, in the model's columns and the words that it has ``seen``, fit its documents.
 
-    Nothing is known of a tag that no other document has: it belongs with even odds, and its p-value is 1.
+    Nothing is known of a tag that no other document has: its plausibility is 0.5 and its p-value 1.
     """
     random = np.random.default_rng(random_state)
     remembered = Remembered.of(predictor, word_topics)
@@ -101,15 +102,16 @@ WITH_WORDS = 1000
 class TagOnDocument:
     """One tag on one document, which is number ``document_number`` of the corpus (ids may repeat).
 
-    ``belongs`` is the probability that the tag belongs there, had that been even odds; ``p_value`` the share of random
-    tags that would look as good; ``weight`` and ``expected_weight`` what the model gives it and what its prior would
-    have; ``disagreeing`` the document's words that the tag's topics explain least (only for the 1,000 worst).
+    ``plausibility`` is the probability that the tag is one of the document's own rather than a random one, at even
+    prior odds; ``p_value`` the share of random tags that would score as high; ``weight`` is the model's weight of the
+    tag and ``expected_weight`` its weight by the prior alone; ``disagreeing`` are the document's words that the tag's
+    topics explain least (only for the 1,000 least plausible).
     """
 
     document: str
     document_number: int
     tag: str
-    belongs: float
+    plausibility: float
     p_value: float
     weight: float
     expected_weight: float
@@ -120,12 +122,13 @@ class TagOnDocument:
 class TagAudit:
     """One tag on all its documents: means, and the p-value of "it is put there at random" (Fisher's method).
 
-    Worst is what belongs least. The p-value is against random tags of all frequencies, so a common tag's is smaller.
+    Sorted by plausibility, lowest first. The p-value is against random tags of all frequencies, so a common
+    tag's is smaller.
     """
 
     tag: str
     documents: int
-    belongs: float
+    plausibility: float
     p_value: float
     weight: float
     expected_weight: float
@@ -133,21 +136,22 @@ class TagAudit:
 
 @dataclass(frozen=True)
 class KindSummary:
-    """A kind of tag: on how many documents, what share of all words its tags explain, and how well they belong."""
+    """A kind of tag: on how many documents, what share of all words its tags explain, and their mean plausibility."""
 
     kind: str
     tags: int
     documents: int
     share: float
-    belongs: float
+    plausibility: float
 
 
 @dataclass(frozen=True)
 class TagReport:
     """What an audit found: entries and tags worst first, near-duplicates most alike first, kinds by what they explain.
 
-    ``entries`` and ``tags`` are kept as columns: ``entries[0]`` makes one, ``entries.column("belongs")`` is an array,
-    ``entries.table()`` all of them as an Arrow table. ``latent_share`` is the share of all words that no tag explains.
+    ``entries`` and ``tags`` are kept as columns: ``entries[0]`` makes one, ``entries.column("plausibility")`` is an
+    array, ``entries.table()`` all of them as an Arrow table. ``latent_share`` is the share of all words that no tag
+    explains.
     """
 
     entries: Records[TagOnDocument]
@@ -162,9 +166,9 @@ class TagReport:
             f"  {kind.kind or '(no kind)'}: {kind.share:.0%} of the words, {kind.documents} documents"
             for kind in self.kinds
         ]
-        lines += ["least at home:"]
+        lines += ["least plausible:"]
         lines += [
-            f"  {entry.tag} on {entry.document}: {entry.belongs:.2f}, weight {entry.weight:.2f} for "
+            f"  {entry.tag} on {entry.document}: {entry.plausibility:.2f}, weight {entry.weight:.2f} for "
             f"{entry.expected_weight:.2f}; {', '.join(entry.disagreeing)}"
             for entry in self.entries[:10]
         ]
@@ -215,7 +219,7 @@ def _entries(
             document=corpus.ids[owner[p]],
             document_number=int(owner[p]),
             tag=corpus.tag_names[corpus.tags.indices[p]],
-            belongs=float(fit.probability[p]),
+            plausibility=float(fit.probability[p]),
             p_value=float(fit.p_value[p]),
             weight=float(weights[p]),
             expected_weight=float(expected[p]),
@@ -226,7 +230,7 @@ def _entries(
         "document": Coded(owner, corpus.ids),
         "document_number": owner,
         "tag": Coded(np.asarray(corpus.tags.indices), corpus.tag_names),
-        "belongs": fit.probability,
+        "plausibility": fit.probability,
         "p_value": fit.p_value,
         "weight": weights,
         "expected_weight": expected,
@@ -251,21 +255,23 @@ def _by_tag(corpus: Corpus, fit: Any, p_values: Any, weights: Any, expected: Any
 
     used = np.flatnonzero(counts)
     together = chi2.sf(-2 * total(np.log(p_values))[used], 2 * counts[used])
-    belongs, weight, expected_weight = (total(values)[used] / counts[used] for values in (fit, weights, expected))
+    plausibility, weight, expected_weight = (total(values)[used] / counts[used] for values in (fit, weights, expected))
 
     def make(i: int) -> TagAudit:
         name, n = corpus.tag_names[used[i]], int(counts[used[i]])
-        return TagAudit(name, n, float(belongs[i]), float(together[i]), float(weight[i]), float(expected_weight[i]))
+        return TagAudit(
+            name, n, float(plausibility[i]), float(together[i]), float(weight[i]), float(expected_weight[i])
+        )
 
     columns: dict[str, Column] = {
         "tag": Coded(used, corpus.tag_names),
         "documents": counts[used],
-        "belongs": belongs,
+        "plausibility": plausibility,
         "p_value": together,
         "weight": weight,
         "expected_weight": expected_weight,
     }
-    return Records(columns, make, np.argsort(belongs, kind="stable"))
+    return Records(columns, make, np.argsort(plausibility, kind="stable"))
 
 
 def _kinds(corpus: Corpus, weights: Any, fit: Any, owner: Any, latent: Any) -> tuple[tuple[KindSummary, ...], float]:
@@ -279,7 +285,7 @@ def _kinds(corpus: Corpus, weights: Any, fit: Any, owner: Any, latent: Any) -> t
             tags=len(np.unique(corpus.tags.indices[of_entry == number])),
             documents=len(np.unique(owner[of_entry == number])),
             share=float((weights * lengths[owner])[of_entry == number].sum() / all_words),
-            belongs=float(fit[of_entry == number].mean()),
+            plausibility=float(fit[of_entry == number].mean()),
         )
         for number, name in enumerate(names)
         if (of_entry == number).any()

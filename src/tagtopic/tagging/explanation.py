@@ -1,6 +1,6 @@
-"""Why a document looks as it does: each word with the topic and the tag that it is credited to.
+"""Why a document looks as it does: each word with the topic and the tag that it is assigned to.
 
-Under "map" and "mixture" a word w is credited to tag j and topic k with probability a_j t_jk psi_wk / s_w, the joint
+Under "map" and "mixture" a word w is assigned to tag j and topic k with probability a_j t_jk psi_wk / s_w, the joint
 responsibility that EM itself counts with. The paper's way has no such joint: its responsibilities are those of topics,
 e_k psi_wk / s_w, and a topic is then shared among the tags that mix it, in proportion to a_j theta_jk (for the latent
 tag its mean topics), which is Bayes' rule for the tag behind a topic.
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class WordCredit:
-    """One word of a document: how often it occurs, and the topic and tag it is credited to most.
+class WordAssignment:
+    """One word of a document: how often it occurs, and the topic and tag it is assigned to most.
 
     ``tag`` is None where that is the document's latent tag. ``topic_share`` and ``tag_share`` say how sure that is, and
     ``tags`` is the share of every tag of the document; ``latent_share`` is the rest, which only the latent tag
@@ -48,7 +48,7 @@ class Explanation:
     """A document explained: its words, and of all of them the share of each tag and of the latent tag alone."""
 
     id: str
-    words: tuple[WordCredit, ...]
+    words: tuple[WordAssignment, ...]
     tag_shares: dict[str, float]
     latent_share: float
 
@@ -65,13 +65,13 @@ class Explanation:
 
 def explain_document(parameters: Parameters, inference: str, corpus: Corpus) -> Explanation:
     """Explain the one document of a corpus that is in the model's columns."""
-    credit = joint_credit(parameters, inference, corpus)  # words, tags (the latent one last), topics
+    joint = joint_assignment(parameters, inference, corpus)  # words, tags (the latent one last), topics
     counts = np.asarray(corpus.counts.data, np.float64)
     names = [corpus.tag_names[j] for j in corpus.tags.indices]
-    by_tag = credit.sum(axis=2)
-    by_topic = credit.sum(axis=1)
+    by_tag = joint.sum(axis=2)
+    by_topic = joint.sum(axis=1)
     words = [
-        _word_credit(corpus.words[w], float(count), by_topic[i], by_tag[i], names)
+        _word_assignment(corpus.words[w], float(count), by_topic[i], by_tag[i], names)
         for i, (w, count) in enumerate(zip(corpus.counts.indices, counts, strict=True))
     ]
     total = max(float(counts.sum()), 1e-12)
@@ -81,7 +81,7 @@ def explain_document(parameters: Parameters, inference: str, corpus: Corpus) -> 
     return Explanation(corpus.ids[0], tuple(ordered), dict(ranked), float(shares[-1]))
 
 
-def joint_credit(parameters: Parameters, inference: str, corpus: Corpus) -> Float64s:
+def joint_assignment(parameters: Parameters, inference: str, corpus: Corpus) -> Float64s:
     """(words, tags and the latent tag, topics): each word's probability of tag and topic; sums to 1 a word."""
     xi, xi_latent, rho = _settled(parameters, inference, corpus)
     theta = np.asarray(parameters.theta[corpus.tags.indices], np.float64)
@@ -116,9 +116,9 @@ def _settled(parameters: Parameters, inference: str, corpus: Corpus) -> tuple[An
         return run.state.xi, run.state.xi_latent, np.asarray(run.state.rho[0], np.float64)
 
 
-def _word_credit(word: str, count: float, topics: Float64s, tags: Float64s, names: list[str]) -> WordCredit:
+def _word_assignment(word: str, count: float, topics: Float64s, tags: Float64s, names: list[str]) -> WordAssignment:
     topic, tag = int(topics.argmax()), int(tags.argmax())
-    return WordCredit(
+    return WordAssignment(
         word=word,
         count=count,
         topic=topic,

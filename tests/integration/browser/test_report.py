@@ -47,7 +47,7 @@ def test_the_audit_can_be_taken_away_as_a_table(page: Any, report: str) -> None:
         page.get_by_role("link", name="tags on documents").click()
     assert waiting.value.suggested_filename == "audit-entries.csv"
     lines = Path(waiting.value.path()).read_text("utf-8-sig").splitlines()
-    assert lines[0].startswith("id,document_number,tag,belongs")
+    assert lines[0].startswith("id,document_number,tag,plausibility")
     assert len(lines) > 50
 
 

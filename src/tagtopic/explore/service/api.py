@@ -273,7 +273,7 @@ def router(explorer: Explorer, threads: Threads, batcher: Batcher[TextAndTags, R
 
     @api.post("/predict-tags", tags=["inference"], response_model=PredictResponse)
     async def predict(request: PredictRequest) -> Response:
-        """The tags that texts speak for, with calibrated probabilities."""
+        """Predict the tags of texts, with calibrated probabilities."""
         require_texts(explorer)
         documents = [TextAndTags(d.text, d.tags) for d in request.documents]
         records = await threads.run(predict_tags, explorer, documents, request.n, request.method, request.kinds)

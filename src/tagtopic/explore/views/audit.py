@@ -108,7 +108,7 @@ def audit_rows(explorer: Explorer, part: str) -> Iterator[dict[str, str | int | 
 
 def _judgement(judged: TagOnDocument | TagAudit) -> dict[str, float]:
     return {
-        "belongs": round(judged.belongs, 4),
+        "plausibility": round(judged.plausibility, 4),
         "p_value": round(judged.p_value, 6),
         "weight": round(judged.weight, 4),
         "expected_weight": round(judged.expected_weight, 4),

@@ -23,8 +23,8 @@ LEVEL = 0.9
 MOST_DRAWS = 20_000_000
 """Word-by-tag steps that are spent on intervals; beyond, a document's weights are shown without."""
 
-MOST_CREDITS = 50_000_000
-"""Words x tags x topics that are credited at once; beyond, words are shown without topics and tags."""
+MAX_ASSIGNMENTS = 50_000_000
+"""Words x tags x topics that are assigned at once; beyond, words are shown without topics and tags."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class WeighedTag:
 
 
 @dataclass(frozen=True)
-class CreditedWord:
-    """A word, how often it occurs, and the topic and tag it is credited to most; ``tag`` None is no tag.
+class AssignedWord:
+    """A word, how often it occurs, and the topic and tag it is assigned to most; ``tag`` None is no tag.
 
     ``tag_place`` is the tag's place among the document's tags by weight, -1 for no tag.
     """
@@ -74,7 +74,7 @@ class DocumentView:
     no_tag: float
     unknown_tags: tuple[str, ...]
     missing: tuple[TagValue, ...]
-    words: tuple[CreditedWord, ...]
+    words: tuple[AssignedWord, ...]
     text: tuple[ColouredPiece, ...] | None
 
 
@@ -111,7 +111,7 @@ def look_at(
     """The one document of a corpus that is in the model's columns."""
     found = explorer.infer(one)
     tags = _weighed(explorer, one, found.weights.data)
-    words = _credited(explorer, one, [tag.tag for tag in tags])
+    words = _assigned(explorer, one, [tag.tag for tag in tags])
     return DocumentView(
         id=one.ids[0],
         number=number,
@@ -143,14 +143,14 @@ def _weighed(explorer: Explorer, one: Corpus, weights: Any) -> tuple[WeighedTag,
     return tuple(sorted(found, key=lambda tag: -tag.weight))
 
 
-def _credited(explorer: Explorer, one: Corpus, tags: list[str]) -> tuple[CreditedWord, ...]:
+def _assigned(explorer: Explorer, one: Corpus, tags: list[str]) -> tuple[AssignedWord, ...]:
     model = explorer.model
     size = len(one.counts.indices) * (len(one.tags.indices) + 1) * len(model.components_)
-    if size > MOST_CREDITS:
+    if size > MAX_ASSIGNMENTS:
         return ()
     places = {tag: place for place, tag in enumerate(tags)}
     return tuple(
-        CreditedWord(
+        AssignedWord(
             word=word.word,
             count=word.count,
             topic=word.topic,
@@ -171,7 +171,7 @@ def _missing(explorer: Explorer, one: Corpus, own: set[str], n: int = 10) -> tup
     return with_numbers(explorer, [(tag, value) for tag, value in ranked if tag not in own][:n])
 
 
-def _coloured(explorer: Explorer, text: str, words: tuple[CreditedWord, ...]) -> tuple[ColouredPiece, ...]:
+def _coloured(explorer: Explorer, text: str, words: tuple[AssignedWord, ...]) -> tuple[ColouredPiece, ...]:
     rules = explorer.model.rules_
     if rules is None or rules.tokenizer is not None:  # only its own tokenizer knows where words are
         return (ColouredPiece(text, -1),)

@@ -109,11 +109,11 @@ def _suspicious(explorer: Explorer, name: str, n: int) -> tuple[SuspiciousUse, .
     entries = explorer.audit_by_tag.get(name, ())
     return tuple(
         SuspiciousUse(
-            document=DocumentValue(entry.document, entry.document_number, entry.belongs),
+            document=DocumentValue(entry.document, entry.document_number, entry.plausibility),
             weight=entry.weight,
             expected_weight=entry.expected_weight,
             disagreeing=entry.disagreeing,
         )
         for entry in entries[:n]
-        if entry.belongs < DOUBTFUL
+        if entry.plausibility < DOUBTFUL
     )
