@@ -36,7 +36,8 @@ from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.local import CHUNK_ENTRIES, LocalEngine
 from tagtopic.inference.cvb0 import pass_leaving_out
 from tagtopic.inference.e_step import pass_over_words
-from tagtopic.inference.types import COLLAPSED, MAP, WAYS, Behind, Parameters, Priors
+from tagtopic.inference.methods import CVB0, MAP, method_of
+from tagtopic.inference.types import Behind, Parameters, Priors
 from tagtopic.models import _base
 
 
@@ -157,7 +158,7 @@ def growth(given: argparse.Namespace) -> None:
 @numba.njit(nogil=True)
 def passes(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: int, which: int) -> float:
     """Rows of psi gathered once a document, as the E-step does, and then a word pass ``repeats`` times over them:
-    the one of "collapsed", that of the other ways, or the least that two loops over the same rows can do.
+    that of "cvb0", that of the other methods, or the least that two loops over the same rows can do.
     """
     n_topics = psi.shape[1]
     most = np.diff(documents.word_starts[first : last + 1]).max()
@@ -181,7 +182,7 @@ def passes(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: i
             rows[i] = psi[documents.words[start + i]]
         for sweep in range(repeats):
             mix[sweep % 2] *= 1.001  # as from sweep to sweep: else the compiler might make one pass of all
-            if which == COLLAPSED:
+            if which == CVB0:
                 pass_leaving_out(
                     rows[:n], counts[:n], prior[:n], share, mix, own, sums[:n], inverses[:n], pull, own_pull, left
                 )
@@ -211,7 +212,7 @@ def bare_pass(rows: Any, counts: Any, mix: Any, sums: Any, pull: Any) -> None:
 def roofline(given: argparse.Namespace) -> None:
     """CPU seconds of the two inner loops in an iteration, and their rate against bare loops over the same data."""
     corpus = Corpus.open(generated(given.folder, Size(given.documents)))
-    n_topics, sweeps, way = given.topics[0], given.sweeps, WAYS[given.inference]
+    n_topics, sweeps, code = given.topics[0], given.sweeps, method_of(given.inference).code
     random = np.random.default_rng(0)
     psi = random.random((corpus.n_words, n_topics), np.float32) / corpus.n_words
     theta = np.full((corpus.n_tags, n_topics), 1 / n_topics, np.float32)
@@ -241,11 +242,11 @@ def roofline(given: argparse.Namespace) -> None:
         sums = Statistics(np.empty_like(psi), np.empty_like(theta), 0.0)
         iteration(run, sums)
         whole = min(iteration(run, sums) for _ in range(given.iterations))
-    bare_way = -1
-    loops(way, 1), loops(bare_way, 1)
+    bare_code = -1
+    loops(code, 1), loops(bare_code, 1)
     # gathering the rows is the same for any number of repeats: differences leave the loops alone
     once, twice, bare_once, bare_twice = (
-        min(loops(which, repeats) for _ in range(3)) for which in (way, bare_way) for repeats in (sweeps, 2 * sweeps)
+        min(loops(which, repeats) for _ in range(3)) for which in (code, bare_code) for repeats in (sweeps, 2 * sweeps)
     )
     inner, bare = twice - once, bare_twice - bare_once
     print(f"K = {n_topics}, {corpus}, {given.inference}: an iteration of {sweeps} sweeps takes {whole:.2f} CPU s")
@@ -352,7 +353,7 @@ def main() -> None:
         command.add_argument("--topics", type=int, nargs="+", default=topics)
         command.add_argument("--documents", type=int, default=documents)
         command.add_argument("--iterations", type=int, default=3)
-        command.add_argument("--inference", default="collapsed")
+        command.add_argument("--inference", default="cvb0")
         command.add_argument("--sweeps", type=int, default=2)
         command.set_defaults(function=function)
     command = commands.add_parser("online")

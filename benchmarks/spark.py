@@ -255,7 +255,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[2])
     parser.add_argument("--updates", nargs="*", choices=WEIGHT_UPDATES, default=list(WEIGHT_UPDATES))
     parser.add_argument("--iterations", type=int, default=3)
-    parser.add_argument("--inference", default="collapsed")
+    parser.add_argument("--inference", default="cvb0")
     parser.add_argument("--sweeps", type=int, default=2)
     parser.add_argument("--block-entries", type=int, default=1 << 19)
     parser.add_argument("--bring-bytes", type=int, default=BRING_BYTES, help="0 lets sums be added on executors")

@@ -1,4 +1,4 @@
-"""The ways of inference side by side: held-out perplexity, CPU seconds, and the rank correlation of planted weights.
+"""The inference methods side by side: held-out perplexity, CPU seconds, and the rank correlation of planted weights.
 
     python benchmarks/ways.py imdb/documents.twtm tmdb10k.jsonl.gz
 
@@ -19,25 +19,24 @@ from scipy.stats import spearmanr
 from tagtopic import TWDA, TWTM, Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.experiments.data import AUTHORS_RULES
+from tagtopic.inference.methods import METHODS
 
-WAYS = ("collapsed", "map", "mixture", "paper")
 
-
-def on_corpus(path: Path, way: str, topics: int, seed: int) -> str:
+def on_corpus(path: Path, method: str, topics: int, seed: int) -> str:
     """Perplexity of the held-out fifth, CPU seconds and iterations."""
     corpus = Corpus.read(path, progress=False, **(AUTHORS_RULES if path.suffix == ".twtm" else {}))
     train, test = corpus.split(0.2, 0)
     begun = time.process_time()
-    model = TWDA(topics, inference=way, random_state=seed, progress=False).fit(train)
+    model = TWDA(topics, inference=method, random_state=seed, progress=False).fit(train)
     seconds = time.process_time() - begun
     return f"{model.perplexity(test):.0f} ({seconds:.0f} s, {model.n_iter_})"
 
 
-def on_planted(kind: str, way: str, seed: int) -> float:
+def on_planted(kind: str, method: str, seed: int) -> float:
     """Rank correlation of weights, over all documents with two tags or more."""
     drawn = make_tagged_corpus(2000, 10, 60, 800, model=kind, random_state=seed)
     estimator = TWTM if kind == "twtm" else TWDA
-    model = estimator(10, inference=way, random_state=seed, progress=False).fit(drawn.corpus)
+    model = estimator(10, inference=method, random_state=seed, progress=False).fit(drawn.corpus)
     found, true = model.tag_weights(drawn.corpus), drawn.tag_weights
     several = np.repeat(np.diff(drawn.corpus.tags.indptr), np.diff(drawn.corpus.tags.indptr)) > 1
     return float(spearmanr(found.data[several], true.data[several]).statistic)
@@ -56,12 +55,12 @@ def main() -> None:
         "TWDA planted",
     ]
     print("| |", " | ".join(heads), "|\n" + "|---" * (len(heads) + 1) + "|")
-    for way in WAYS:
-        cells = [on_corpus(path, way, arguments.topics, 0) for path in arguments.paths]
+    for method in METHODS:
+        cells = [on_corpus(path, method, arguments.topics, 0) for path in arguments.paths]
         for kind in ("twtm", "twda"):
-            values = [on_planted(kind, way, seed) for seed in range(arguments.seeds)]
+            values = [on_planted(kind, method, seed) for seed in range(arguments.seeds)]
             cells.append(f"{np.mean(values):.3f} ({np.min(values):.3f} to {np.max(values):.3f})")
-        print(f'| `"{way}"` |', " | ".join(cells), "|", flush=True)
+        print(f'| `"{method}"` |', " | ".join(cells), "|", flush=True)
 
 
 if __name__ == "__main__":

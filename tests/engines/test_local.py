@@ -35,7 +35,7 @@ def empty_sums(given: Parameters) -> Statistics:
     return Statistics(np.empty_like(given.psi), np.empty_like(given.theta), 0.0)
 
 
-@pytest.mark.parametrize("way", [*WAYS, "collapsed"])
+@pytest.mark.parametrize("way", [*WAYS, "cvb0"])
 def test_statistics_are_the_sums_of_the_twins_documents(way: str) -> None:
     random = np.random.default_rng(1)
     behind = Behind(random.gamma(20.0, size=4), random.gamma(2.0, size=CORPUS.n_tags), np.full(CORPUS.n_words, 0.05))
@@ -69,7 +69,7 @@ def test_statistics_are_the_sums_of_the_twins_documents(way: str) -> None:
 
 
 @pytest.mark.parametrize("model", [TWTM(5, max_iter=20, tol=0), TWDA(5, max_iter=20, tol=0)])
-@pytest.mark.parametrize("way", [*WAYS, "collapsed"])
+@pytest.mark.parametrize("way", [*WAYS, "cvb0"])
 def test_parameters_are_the_same_bits_for_any_number_of_threads(model: TWTM | TWDA, way: str) -> None:
     corpus = make_tagged_corpus(600, 5, 20, 200, random_state=1).corpus
     fits = []

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tagtopic._core.arrays import Float64s, Int32s, Int64s, read_only
 from tagtopic.inference import reference
 from tagtopic.inference.e_step import infer_documents, room_for
-from tagtopic.inference.types import WAYS, Documents, Evaluation, Model, Shares, State
+from tagtopic.inference.methods import method_of
+from tagtopic.inference.types import Documents, Evaluation, Model, Shares, State
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def start_state(case: Case, dtype: type[np.floating] = np.float64) -> State:
 
 def run_kernel(way: str, case: Case, sweeps: int, dtype: type[np.floating] = np.float64) -> Outcome:
     rows = np.log(np.maximum(case.theta, 1e-10)) if way == "paper" else case.theta
-    own = case.own if case.own is not None and way == "collapsed" else reference.OwnShares(*[np.empty(0)] * 3)
+    own = case.own if case.own is not None and way == "cvb0" else reference.OwnShares(*[np.empty(0)] * 3)
     shares = Shares(own.topic.astype(dtype), own.tag.astype(dtype), own.word_prior.astype(dtype))
     psi, rows = read_only(case.psi.astype(dtype)), read_only(rows.astype(dtype))
     model = Model(psi, rows, read_only(case.pi), case.pi_latent, read_only(case.mu), case.latent, shares)
@@ -112,7 +113,7 @@ def run_kernel(way: str, case: Case, sweeps: int, dtype: type[np.floating] = np.
     )  # fmt: skip
     slots = np.arange(len(case.words), dtype=np.int32)
     which = documents, 0, case.n_documents
-    infer_documents(room_for(*which, psi), WAYS[way], *which, model, state, out, slots, sweeps, 0.0)
+    infer_documents(room_for(*which, psi), method_of(way).code, *which, model, state, out, slots, sweeps, 0.0)
     return Outcome(state, out)
 
 

@@ -17,6 +17,7 @@ from tagtopic.cli.inputs import Columns, is_for_clusters, read_corpus, read_on_c
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import check_target, print_json, print_text, remark, show, told_as
 from tagtopic.cli.tables import topics_answer
+from tagtopic.inference.methods import DEFAULT, METHODS, method_of
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -35,15 +36,6 @@ class Kind(StrEnum):
     LDA = "lda"
 
 
-class Way(StrEnum):
-    """The ways of inference."""
-
-    COLLAPSED = "collapsed"
-    MAP = "map"
-    MIXTURE = "mixture"
-    PAPER = "paper"
-
-
 class Learning(StrEnum):
     """When what was learnt is updated."""
 
@@ -58,6 +50,14 @@ class WeightUpdate(StrEnum):
     AVERAGE = "average"
     COMPONENTS = "components"
     GRADIENT = "gradient"
+
+
+def _inference_method(name: str) -> str:
+    """The name of the inference method, also for an alias of it."""
+    try:
+        return method_of(name).name
+    except ValueError as error:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, METHODS))}.") from error
 
 
 def register(app: typer.Typer) -> None:
@@ -85,7 +85,17 @@ def fit(
         ),
     ] = None,
     model: Annotated[Kind, typer.Option("--model", "-m", help="twda also learns from untagged documents.")] = Kind.TWDA,
-    inference: Annotated[Way, typer.Option("--inference", help="How tag weights are inferred.")] = Way.COLLAPSED,
+    inference: Annotated[
+        str,
+        typer.Option(
+            "--inference",
+            parser=_inference_method,
+            metavar=f"[{'|'.join(METHODS)}]",
+            help="How tag weights are inferred: "
+            + ", ".join(f"{method.name} ({method.summary})" for method in METHODS.values())
+            + ".",
+        ),
+    ] = DEFAULT,
     learning: Annotated[
         Learning, typer.Option("--learning", help="online learns from mini-batches, in a few passes.")
     ] = Learning.BATCH,
@@ -166,7 +176,7 @@ def fit(
     settings |= _checkpoint(target, checkpoint_every, resume=resume, quiet=quiet)
     estimator = estimator_class(model)(
         n_topics=topics,
-        inference=inference.value,
+        inference=inference,
         learning=learning.value,
         max_iter=max_iter,
         tol=tol,

@@ -13,8 +13,9 @@ from tagtopic._core.arrays import Float64s, Floats, read_only
 from tagtopic._core.parallel import CHUNK_ROWS, cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
+from tagtopic.inference.methods import InferenceMethod, method_of
 from tagtopic.inference.priors.tag_weights import HyperPrior
-from tagtopic.inference.types import COLLAPSED, PAPER, WAYS, Behind, Model, Parameters, Priors, Shares, State
+from tagtopic.inference.types import Behind, Model, Parameters, Priors, Shares, State
 
 
 @dataclass
@@ -53,7 +54,7 @@ class Run(ABC):
     state: State
 
     def __init__(self, inference: str, workers: ThreadPool) -> None:
-        self.way = WAYS[inference]
+        self.method = method_of(inference)
         self.workers = workers
 
     def __enter__(self) -> Self:
@@ -94,14 +95,14 @@ class Run(ABC):
         totals = topic_sizes + priors.beta.sum()
         totals[totals == 0] = 1.0  # a topic without words under maximum likelihood: the floor is all that is left
         self.workers.map(lambda rows: normalise_columns(sums.psi, *rows, priors.beta, totals, floor), chunks)
-        # the paper's way takes the logarithm of theta, so it may never be zero
+        # where the logarithm of theta is taken, it may never be zero
         tag_sizes = sums.theta.sum(axis=1, dtype=np.float64)
-        normalise_rows(sums.theta, priors.alpha, FLOOR if self.way == PAPER or priors.alpha.min() == 0 else 0.0)
+        normalise_rows(sums.theta, priors.alpha, FLOOR if self.method.is_geometric or priors.alpha.min() == 0 else 0.0)
         return Maximised(sums.psi, sums.theta, topic_sizes, tag_sizes)
 
     def log_prior(self, parameters: Parameters, priors: Priors) -> float:
-        """Sum alpha log theta + sum beta log psi: what the priors add to the objective ("collapsed": nothing)."""
-        if self.way == COLLAPSED:
+        """Sum alpha log theta + sum beta log psi: what the priors add to the objective (under "cvb0" nothing)."""
+        if not self.method.is_penalised:
             return 0.0
         psi, theta = parameters.psi, parameters.theta
         chunks = cut_rows(len(psi), CHUNK_ROWS)
@@ -112,10 +113,10 @@ class Run(ABC):
         return float(np.sum(parts))
 
 
-def as_model(parameters: Parameters, way: int) -> Model:
+def as_model(parameters: Parameters, method: InferenceMethod) -> Model:
     """The parameters as the kernels take them."""
-    rows = np.log(parameters.theta) if way == PAPER else parameters.theta
-    shares = _shares(parameters) if way == COLLAPSED else _no_shares(parameters)
+    rows = np.log(parameters.theta) if method.is_geometric else parameters.theta
+    shares = _shares(parameters) if method.is_leave_one_out else _no_shares(parameters)
     return Model(
         read_only(parameters.psi), read_only(rows), read_only(parameters.pi), float(parameters.pi_latent),
         read_only(parameters.mu), parameters.latent, shares,

@@ -20,7 +20,7 @@ from tagtopic.inference.e_step import infer_documents, room_for
 from tagtopic.inference.m_step import add_scaled_rows
 from tagtopic.inference.priors.latent_topics import sum_log_latent
 from tagtopic.inference.priors.tag_weights import HyperPrior, update_weight_prior
-from tagtopic.inference.types import COLLAPSED, PAPER, Evaluation, Model, Parameters, State
+from tagtopic.inference.types import Evaluation, Model, Parameters, State
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -106,7 +106,7 @@ class LocalRun(Run):
         self.workers.map(lambda rows: sums.psi[slice(*rows)].fill(0), cut_rows(len(sums.psi), CHUNK_ROWS))
         sums.theta[:] = 0
         sums.objective = 0.0
-        model = as_model(parameters, self.way)
+        model = as_model(parameters, self.method)
         self.blocks[0].index()
         for block, following in zip(self.blocks, [*self.blocks[1:], None], strict=True):
             evaluation = self.infer_block(block, model, sweeps, tolerance, in_word_order=True, following=following)
@@ -133,7 +133,7 @@ class LocalRun(Run):
         """Sweep the documents of one block, all threads at once; one of them first indexes the ``following`` block."""
         n_topics, dtype = model.psi.shape[1], model.psi.dtype
         first_tag, last_tag = block.tag_range
-        leaving_out = int(self.way == COLLAPSED)
+        leaving_out = int(self.method.is_leave_one_out)
         evaluation = Evaluation(
             mix=np.empty((block.n_documents, n_topics), dtype),
             pull=np.empty((block.n_documents, n_topics), dtype),
@@ -153,7 +153,7 @@ class LocalRun(Run):
                 return
             which = block.documents, *documents
             room = room_for(*which, model.psi)
-            infer_documents(room, self.way, *which, model, state, evaluation, slots, sweeps, tolerance)
+            infer_documents(room, self.method.code, *which, model, state, evaluation, slots, sweeps, tolerance)
 
         chunks = cut_evenly(block.documents.word_starts, CHUNK_ENTRIES)
         self.workers.map(infer, chunks if following is None else [INDEX, *chunks])
@@ -163,10 +163,10 @@ class LocalRun(Run):
         by_word, by_tag = block.by_word, block.by_tag
         tag_weights = np.empty_like(evaluation.weights)
         tag_weights[by_tag.slots] = evaluation.weights
-        tag_factor = model.tag_rows[:0] if self.way == PAPER else model.tag_rows
+        tag_factor = model.tag_rows[:0] if self.method.is_geometric else model.tag_rows
 
         def add_words(words: tuple[int, int]) -> None:
-            if self.way != COLLAPSED:
+            if not self.method.is_leave_one_out:
                 add_scaled_rows(by_word, *words, evaluation.ratios, evaluation.mix, model.psi, sums.psi)
                 return
             add_words_leaving_out(
@@ -175,7 +175,7 @@ class LocalRun(Run):
             )  # fmt: skip
 
         def add_tags(tags: tuple[int, int]) -> None:
-            if self.way != COLLAPSED:
+            if not self.method.is_leave_one_out:
                 add_scaled_rows(by_tag, *tags, tag_weights, evaluation.pull, tag_factor, sums.theta)
                 return
             add_tags_leaving_out(

@@ -53,7 +53,7 @@ def infer(
     for first, last in cut_evenly(corpus.counts.indptr, BLOCK_ENTRIES):
         part = corpus[first:last]
         with engine.start(part, parameters, inference) as run:
-            model = as_model(parameters, run.way)
+            model = as_model(parameters, run.method)
             for block in run.blocks:
                 objective += float(run.infer_block(block, model, sweeps, tolerance).objective.sum())
             shares, latent_shares = weight_shares(part, run.state.xi, run.state.xi_latent)

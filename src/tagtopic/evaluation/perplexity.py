@@ -15,6 +15,7 @@ from tagtopic._core.mapped import release, row_blocks
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.inference.likelihood import log_probabilities
+from tagtopic.inference.methods import method_of
 
 METHODS = ("completion", "fitted", "bound")
 
@@ -125,7 +126,7 @@ def _score(target: Corpus, mixes: Any, psi: Any) -> Any:
 def _from_bound(model: Any, corpus: Corpus, unknown: int | None) -> Perplexity:
     if not hasattr(model, "_posteriors"):
         raise ValueError(f"{type(model).__name__} gives no bound on the likelihood: use 'completion' or 'fitted'")
-    if model.inference in ("map", "collapsed"):
+    if not method_of(model.inference).is_bound:
         raise ValueError(f"inference={model.inference!r} does not bound the likelihood: use 'completion' or 'fitted'")
     total = float(corpus.lengths().sum())
     if not total:

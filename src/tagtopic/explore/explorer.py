@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from tagtopic.corpus.tags import kind_of
 from tagtopic.engines.posterior import DocumentPosteriors, infer
 from tagtopic.explore.topic_map import likeness
-from tagtopic.inference.types import way_for_new_documents
+from tagtopic.inference.methods import method_of
 
 if TYPE_CHECKING:
     from tagtopic._core.arrays import Float64s, Floats
@@ -205,12 +205,12 @@ class Explorer:
 
     def infer(self, corpus: Corpus) -> DocumentPosteriors:
         """Topic mixes and tag weights of documents that are in the model's columns."""
-        return infer(self.model.parameters_, self.way, corpus, self.model.n_jobs)
+        return infer(self.model.parameters_, self.method_for_new_documents, corpus, self.model.n_jobs)
 
     @property
-    def way(self) -> str:
-        """The way in which the model infers documents."""
-        return way_for_new_documents(self.model.inference)
+    def method_for_new_documents(self) -> str:
+        """The inference method for documents that the model was not fitted to."""
+        return method_of(self.model.inference).for_new_documents.name
 
     @property
     def reads_texts(self) -> bool:

@@ -1,4 +1,4 @@
-"""The "collapsed" way: a word is assigned to tag and topic by what all *other* words say, its own share left out.
+"""CVB0: a word is assigned to tag and topic by what all *other* words say, its own share left out.
 
 In sample, a rare word confirms the topic that it was itself given to, a rare tag the topics of its one document, and a
 document's latent tag whatever it has. Leaving each token's share out of the counts (as a collapsed Gibbs sampler does;

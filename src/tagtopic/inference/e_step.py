@@ -4,13 +4,13 @@ One sweep, for a document with words w (count c_w), tags j and, where it has one
 
     xi, rho -> weights a_j, rows t_jk -> mix e_k -> s_w = sum_k e_k psi_wk -> M_k = sum_w c_w psi_wk / s_w -> xi, rho
 
-The ways differ in how a and e come from xi and rho, and in how xi is moved; the word pass, where most of the time goes,
-is one, and another under "collapsed". gamma (words x topics) is never stored. The readable twin of all this is
+The methods differ in how a and e come from xi and rho, and in how xi is moved; the word pass, where most of the
+time goes, is one, and another under "cvb0". gamma (words x topics) is never stored. The readable twin of all this is
 ``reference.py``.
 
 One document under inference: its working arrays, and how weights, topic mix, xi and rho come from each other.
 
-The equations are those of the ways of inference; their readable twin is ``reference.py``.
+The equations are those of the inference methods; their readable twin is ``reference.py``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from tagtopic._core.arrays import Float64s, Floats, Int32s
 from tagtopic._core.intrinsics import AHEAD, borrow, prefetch_row, product_with_row, products_with_four, total_of
 from tagtopic._core.jit import compiled, compiled_reordering
 from tagtopic.inference.cvb0 import pass_leaving_out
+from tagtopic.inference.methods import CVB0, MAP, MIXTURE, PAPER
 from tagtopic.inference.paper import ascend_weights
 from tagtopic.inference.special import digamma, dirichlet_divergence
-from tagtopic.inference.types import COLLAPSED, MAP, MIXTURE, PAPER, Documents, Evaluation, Model, Shares, State
+from tagtopic.inference.types import Documents, Evaluation, Model, Shares, State
 
 
 class Sheet(NamedTuple):
@@ -51,10 +52,10 @@ class Sheet(NamedTuple):
 
 
 @compiled
-def expect(way: int, sheet: Sheet) -> None:
+def expect(method: int, sheet: Sheet) -> None:
     """The tag weights a and the latent tag's row from xi and rho: the line in which "mixture" and "map" differ."""
     total = sheet.xi.sum()
-    if way != MIXTURE:
+    if method != MIXTURE:
         for j in range(sheet.xi.shape[0]):
             sheet.weights[j] = sheet.xi[j] / total
     else:
@@ -64,19 +65,19 @@ def expect(way: int, sheet: Sheet) -> None:
     if not sheet.latent:
         return
     total = total_of(sheet.rho)
-    if way in (MAP, COLLAPSED):
+    if method in (MAP, CVB0):
         for k in range(sheet.rho.shape[0]):
             sheet.latent_row[k] = sheet.rho[k] / total
         return
     centre = digamma(total)
     for k in range(sheet.rho.shape[0]):
         expected_log = digamma(sheet.rho[k]) - centre
-        sheet.latent_row[k] = expected_log if way == PAPER else math.exp(expected_log)
+        sheet.latent_row[k] = expected_log if method == PAPER else math.exp(expected_log)
 
 
 @compiled_reordering
-def mix_rows(way: int, tag_rows: Floats, sheet: Sheet) -> float:
-    """e_k = sum_j a_j t_jk, or under the paper's way exp of it; returns the logarithm of the scale taken out of e."""
+def mix_rows(method: int, tag_rows: Floats, sheet: Sheet) -> float:
+    """e_k = sum_j a_j t_jk, or under "paper" exp of it; returns the logarithm of the scale taken out of e."""
     mix, tags = sheet.mix, sheet.tags
     n_topics = mix.shape[0]
     mix[:] = 0
@@ -89,7 +90,7 @@ def mix_rows(way: int, tag_rows: Floats, sheet: Sheet) -> float:
         a_latent = sheet.weights[tags.shape[0]]
         for k in range(n_topics):
             mix[k] += a_latent * sheet.latent_row[k]
-    if way != PAPER:
+    if method != PAPER:
         return 0.0
     scale = mix[0]
     for k in range(1, n_topics):
@@ -151,7 +152,7 @@ def mix_own_shares(model: Model, sheet: Sheet) -> None:
 
 @compiled_reordering
 def move_by_credit_of_others(model: Model, sheet: Sheet) -> None:
-    """The updates of "collapsed": n_jk = a_j t_jk (P_k - a_j / T_j Q_k), at least 0."""
+    """The updates of "cvb0": n_jk = a_j t_jk (P_k - a_j / T_j Q_k), at least 0."""
     n_tags = sheet.tags.shape[0]
     n_topics = sheet.pull.shape[0]
     for j in range(n_tags):
@@ -225,15 +226,15 @@ def log_likelihood(counts: Floats, sums: Floats) -> float:
 
 
 @compiled
-def objective(way: int, mu: Float64s, sheet: Sheet, scale: float) -> float:
+def objective(method: int, mu: Float64s, sheet: Sheet, scale: float) -> float:
     """The document's share of the bound (of the penalised likelihood under "map"), at the sheet's xi and rho.
 
-    Under "collapsed" it is the log probability of each word by what all others say, which bounds nothing.
+    Under "cvb0" it is the log probability of each word by what all others say, which bounds nothing.
     """
     value = log_likelihood(sheet.counts, sheet.sums) + scale * float(total_of(sheet.counts))
-    if way == COLLAPSED:
+    if method == CVB0:
         return value
-    if way == MAP:
+    if method == MAP:
         value += weighted_logs(sheet.prior, sheet.weights)
         return value + weighted_logs(mu, sheet.latent_row) if sheet.latent else value
     value -= dirichlet_divergence(sheet.xi, sheet.prior)
@@ -242,19 +243,19 @@ def objective(way: int, mu: Float64s, sheet: Sheet, scale: float) -> float:
 
 @compiled
 def sweep_document(
-    way: int, model: Model, sheet: Sheet, sweeps: int, tolerance: float, before: Floats, left: Floats
+    method: int, model: Model, sheet: Sheet, sweeps: int, tolerance: float, before: Floats, left: Floats
 ) -> float:
     """Sweep one document; returns its objective where the sheet's weights, mix and pull were evaluated.
 
-    The last sweep still moves xi and rho, which is the M-step of the same EM, but not under the paper's way: there the
+    The last sweep still moves xi and rho, which is the M-step of the same EM, but not under "paper": there the
     sums for theta must be made at the xi that is kept.
     """
     value = 0.0
     for sweep in range(sweeps):
         before[:] = sheet.mix
-        expect(way, sheet)
-        scale = mix_rows(way, model.tag_rows, sheet)
-        if way == COLLAPSED:
+        expect(method, sheet)
+        scale = mix_rows(method, model.tag_rows, sheet)
+        if method == CVB0:
             mix_own_shares(model, sheet)
             pass_leaving_out(
                 sheet.rows, sheet.counts, sheet.word_prior, model.shares.topic, sheet.mix, sheet.own_mix, sheet.sums,
@@ -262,7 +263,7 @@ def sweep_document(
             )  # fmt: skip
         else:
             pass_over_words(sheet.rows, sheet.counts, sheet.mix, sheet.sums, sheet.pull)
-        if way == PAPER:
+        if method == PAPER:
             for k in range(before.shape[0]):
                 sheet.pull[k] *= sheet.mix[k]
         final = sweep == sweeps - 1
@@ -272,10 +273,10 @@ def sweep_document(
                 moved += abs(sheet.mix[k] - before[k])
             final = moved <= tolerance * total_of(sheet.mix)
         if final:
-            value = objective(way, model.mu, sheet, scale)
-        if way == COLLAPSED:
+            value = objective(method, model.mu, sheet, scale)
+        if method == CVB0:
             move_by_credit_of_others(model, sheet)
-        elif way != PAPER:
+        elif method != PAPER:
             move_by_credit(model, sheet)
         elif not final:
             move_by_ascent(model, sheet)
@@ -320,7 +321,7 @@ def borrow_model(model: Model) -> Model:
 @compiled
 def infer_documents(
     room: Room,
-    way: int,
+    method: int,
     documents: Documents,
     first: int,
     last: int,
@@ -337,7 +338,7 @@ def infer_documents(
     ``slots`` says where each word entry's ratio goes. A document with no tags gets a latent tag under any model.
     What is handed on or sliced for each document is borrowed from the caller.
     """
-    model, leaving_out = borrow_model(owned_model), way == COLLAPSED
+    model, leaving_out = borrow_model(owned_model), method == CVB0
     n_topics = model.psi.shape[1]
     rows, words, tags = borrow(room.rows), borrow(documents.words), borrow(documents.tags)
     by_word, by_topic, by_tag = borrow(room.by_word), borrow(room.by_topic), borrow(room.by_tag)
@@ -375,7 +376,7 @@ def infer_documents(
             tags[tag_start : tag_start + n_tags], latent, prior, xi, rho, weights, latent_row, rows[:n_words], counts,
             sums, mix, pull, word_prior, inverses, own_mix, own_pull,
         )  # fmt: skip
-        out.objective[d] = sweep_document(way, model, sheet, sweeps, tolerance, before, left)
+        out.objective[d] = sweep_document(method, model, sheet, sweeps, tolerance, before, left)
         for j in range(n_tags):
             state.xi[tag_start - tag_base + j] = xi[j]
             out.weights[tag_start - tag_base + j] = weights[j]

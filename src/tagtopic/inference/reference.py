@@ -27,7 +27,7 @@ class OwnShares:
 
 @dataclass(frozen=True)
 class Document:
-    """One document under inference; ``own`` is what "collapsed" needs besides."""
+    """One document under inference; ``own`` is what "cvb0" needs besides."""
 
     rows: Float64s
     counts: Float64s
@@ -58,24 +58,24 @@ def dirichlet_divergence(posterior: Float64s, prior: Float64s) -> float:
     return float(normalisers + ((posterior - prior) * expected_logs).sum())
 
 
-def evaluate(way: str, document: Document) -> Evaluated:
+def evaluate(method: str, document: Document) -> Evaluated:
     """a, t, e, s, M, n and the objective at the document's xi and rho."""
-    if way == "collapsed":
+    if method == "cvb0":
         return evaluate_leaving_out(document)
-    weights, tag_rows = _expectations(way, document)
+    weights, tag_rows = _expectations(method, document)
     logs = weights @ tag_rows
-    mix = np.exp(logs) if way == "paper" else logs
+    mix = np.exp(logs) if method == "paper" else logs
     sums = document.rows @ mix
     ratios = document.counts / sums
     pull = document.rows.T @ ratios
-    credit = np.outer(weights, mix * pull) if way == "paper" else weights[:, None] * tag_rows * pull
+    credit = np.outer(weights, mix * pull) if method == "paper" else weights[:, None] * tag_rows * pull
     return Evaluated(
         weights=weights,
         mix=mix,
         ratios=ratios,
         credit=credit,
         topic_words=document.rows * ratios[:, None] * mix,
-        objective=_objective(way, document, weights, tag_rows, sums),
+        objective=_objective(method, document, weights, tag_rows, sums),
     )
 
 
@@ -106,11 +106,11 @@ def evaluate_leaving_out(document: Document) -> Evaluated:
     )
 
 
-def update(way: str, document: Document, evaluated: Evaluated) -> Document:
+def update(method: str, document: Document, evaluated: Evaluated) -> Document:
     """The document with xi and rho moved on."""
     latent = document.rho is not None
-    if way == "paper":
-        _, logs = _expectations(way, document)
+    if method == "paper":
+        _, logs = _expectations(method, document)
         topic_counts = evaluated.credit.sum(axis=0)
         xi = ascend_weights(document.xi, document.prior, logs @ topic_counts)
         rho = document.mu + xi[-1] / xi.sum() * topic_counts if latent else None
@@ -120,16 +120,16 @@ def update(way: str, document: Document, evaluated: Evaluated) -> Document:
     return replace(document, xi=xi, rho=rho)
 
 
-def sweep(way: str, document: Document, sweeps: int) -> tuple[Document, Evaluated, list[float]]:
-    """As the kernel does it; also the objective at each sweep, which never falls (but under "collapsed" it may)."""
-    evaluated = evaluate(way, document)
+def sweep(method: str, document: Document, sweeps: int) -> tuple[Document, Evaluated, list[float]]:
+    """As the kernel does it; also the objective at each sweep, which never falls (but under "cvb0" it may)."""
+    evaluated = evaluate(method, document)
     objectives = [evaluated.objective]
     for _ in range(sweeps - 1):
-        document = update(way, document, evaluated)
-        evaluated = evaluate(way, document)
+        document = update(method, document, evaluated)
+        evaluated = evaluate(method, document)
         objectives.append(evaluated.objective)
-    if way != "paper":
-        document = update(way, document, evaluated)
+    if method != "paper":
+        document = update(method, document, evaluated)
     return document, evaluated, objectives
 
 
@@ -162,22 +162,22 @@ def ascend_weights(xi: Float64s, pi: Float64s, gains: Float64s) -> Float64s:
     return xi
 
 
-def _expectations(way: str, document: Document) -> tuple[Float64s, Float64s]:
-    """Weights a and rows t (log t under the paper's way), the latent tag's last."""
+def _expectations(method: str, document: Document) -> tuple[Float64s, Float64s]:
+    """Weights a and rows t (log t under "paper"), the latent tag's last."""
     xi, rho = document.xi, document.rho
-    weights = np.exp(digamma(xi) - digamma(xi.sum())) if way == "mixture" else xi / xi.sum()
-    rows = np.log(document.theta) if way == "paper" else document.theta
+    weights = np.exp(digamma(xi) - digamma(xi.sum())) if method == "mixture" else xi / xi.sum()
+    rows = np.log(document.theta) if method == "paper" else document.theta
     if rho is None:
         return weights, rows
     expected_log = digamma(rho) - digamma(rho.sum())
-    latent = {"paper": expected_log, "mixture": np.exp(expected_log), "map": rho / rho.sum()}[way]
+    latent = {"paper": expected_log, "mixture": np.exp(expected_log), "map": rho / rho.sum()}[method]
     return weights, np.vstack([rows, latent])
 
 
-def _objective(way: str, document: Document, weights: Float64s, rows: Float64s, sums: Float64s) -> float:
+def _objective(method: str, document: Document, weights: Float64s, rows: Float64s, sums: Float64s) -> float:
     value = float(document.counts @ np.log(sums))
     rho, mu = document.rho, document.mu
-    if way == "map":
+    if method == "map":
         value += float(document.prior @ np.log(weights))
         return value if mu is None else value + float(mu @ np.log(rows[-1]))
     value -= dirichlet_divergence(document.xi, document.prior)

@@ -22,16 +22,6 @@ import numpy as np
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s
 
-PAPER, MIXTURE, MAP, COLLAPSED = 0, 1, 2, 3
-"""The ways of inference, as the kernels know them."""
-
-WAYS = {"paper": PAPER, "mixture": MIXTURE, "map": MAP, "collapsed": COLLAPSED}
-
-
-def way_for_new_documents(inference: str) -> str:
-    """How documents are inferred under a model that is learnt: they have no share in it that could be left out."""
-    return "map" if inference == "collapsed" else inference
-
 
 class Documents(NamedTuple):
     """A run of documents: rows ``word_starts[d]:word_starts[d + 1]`` of words and counts, and alike for tags.
@@ -58,7 +48,7 @@ class Shares(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What the E-step needs to know of a model. Under the paper's way ``tag_rows`` is log theta, else theta."""
+    """What the E-step needs of a model. ``tag_rows`` is theta, or log theta where the method takes logarithms."""
 
     psi: Floats
     tag_rows: Floats
@@ -80,8 +70,8 @@ class State(NamedTuple):
 class Evaluation(NamedTuple):
     """What one E-step says of each document, all at the same xi and rho; the M-step's sums are made from it.
 
-    ``mix`` is e, ``pull`` is M (under the paper's way N = e M), ``ratios`` is c / s by word entry, in the order of
-    the block's word-major index, ``weights`` is a by tag entry. The last three are what "collapsed" adds (see
+    ``mix`` is e, ``pull`` is M (under "paper" N = e M), ``ratios`` is c / s by word entry, in the order of
+    the block's word-major index, ``weights`` is a by tag entry. The last three are what "cvb0" adds (see
     ``leave_out``): h and Q by document, 1 / s by word entry; elsewhere they have no rows.
     """
 

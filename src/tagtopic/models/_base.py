@@ -39,7 +39,8 @@ from tagtopic.corpus.tags import kind_of
 from tagtopic.engines.base import Engine
 from tagtopic.engines.local import LocalEngine, start_state
 from tagtopic.engines.posterior import DocumentPosteriors, infer, largest
-from tagtopic.inference.types import Parameters, way_for_new_documents
+from tagtopic.inference.methods import method_of
+from tagtopic.inference.types import Parameters
 from tagtopic.models import _inputs, _settings
 from tagtopic.models._batch import Callback, ExpectationMaximisation, Fit, History
 from tagtopic.models._checkpoint import Checkpoint, Saved
@@ -271,7 +272,7 @@ class DocumentQuestions:
         return [(corpus.ids[d], share) for d, share in most_of_topic(shares, corpus.lengths(), n)]
 
     def _infer(self, aligned: Corpus) -> DocumentPosteriors:
-        return infer(self.parameters_, way_for_new_documents(self.inference), aligned, self.n_jobs)
+        return infer(self.parameters_, method_of(self.inference).for_new_documents.name, aligned, self.n_jobs)
 
 
 def most_of_topic(shares: Floats, lengths: ArrayLike, n: int) -> list[tuple[int, float]]:
@@ -378,8 +379,8 @@ class TagQuestions:
         check_is_fitted(self)
         if not noise >= 0:
             raise ValueError(f"noise={noise!r}: expected a number from 0")
-        way = way_for_new_documents(self.inference)
-        found = learn_weight_prior(self.parameters_, way, self.aligned(X, tags), noise, self.n_jobs)
+        method = method_of(self.inference).for_new_documents.name
+        found = learn_weight_prior(self.parameters_, method, self.aligned(X, tags), noise, self.n_jobs)
         self.tag_weight_prior_, self.latent_weight_prior_ = found.pi, found.pi_latent
         return self
 
@@ -401,7 +402,7 @@ class TagQuestions:
         from tagtopic.tagging.explanation import explain_document
 
         return explain_document(
-            self.parameters_, way_for_new_documents(self.inference), self.one_document(document, tags)
+            self.parameters_, method_of(self.inference).for_new_documents.name, self.one_document(document, tags)
         )
 
     def one_document(self, document: Any, tags: Any = None) -> Corpus:
@@ -747,7 +748,7 @@ class TagTopicModel(
 
         ``"completion"`` infers each document's topics from half of its words and scores the other half;
         ``"fitted"`` infers and scores on the same words, which flatters many topics; ``"bound"`` is
-        exp(-bound / words), for the ways of inference that bound the likelihood ("paper" and "mixture").
+        exp(-bound / words), for the inference methods that bound the likelihood ("paper" and "mixture").
 
         Examples
         --------
@@ -840,7 +841,8 @@ class TagTopicModel(
     def _checkpoint(self, corpus: Collection) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
-        return Checkpoint.of(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, self.get_params())
+        settings = {**self.get_params(), "inference": method_of(self.inference).name}
+        return Checkpoint.of(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, settings)
 
     def _training_corpus(self, X: Any, tags: Any) -> Collection:
         corpus: Collection

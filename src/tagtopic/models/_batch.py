@@ -21,7 +21,7 @@ from tagtopic.engines.base import Run, Statistics
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.priors.tag_weights import HyperPrior, ran_away
 from tagtopic.inference.priors.topic_words import HeldOutWords, better_word_prior, with_word_prior
-from tagtopic.inference.types import COLLAPSED, Parameters, Priors, State
+from tagtopic.inference.types import Parameters, Priors, State
 from tagtopic.models._settings import EMSettings, Learning, smoothed_shares
 from tagtopic.models._snapshot import Standing
 
@@ -193,8 +193,8 @@ class ExpectationMaximisation(Fit):
         if self.settings.learning.anything and not (updates and self.last_move <= SETTLED_PRIORS):
             return False
         gain = bound[-1] - bound[-2]
-        # what "collapsed" climbs is no bound and may dip on its way
-        return (abs(gain) if self.engine.way == COLLAPSED else gain) <= self.settings.tol * abs(bound[-2])
+        # an objective that is not monotone may fall on its way to the maximum
+        return (gain if self.engine.method.is_monotone else abs(gain)) <= self.settings.tol * abs(bound[-2])
 
     def _learnt_priors(self) -> tuple[Float64s, Float64s]:
         """Those of tags and topics, and those of words, which are many."""

@@ -12,7 +12,8 @@ from tagtopic._core.parallel import cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.base import as_model
 from tagtopic.engines.blocks import documents_of
-from tagtopic.inference.types import MAP, Parameters
+from tagtopic.inference.methods import method_of
+from tagtopic.inference.types import Parameters
 from tagtopic.inference.weight_draws import draw_weights
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def weight_intervals(
     """Draw each document's weights and take their mean and quantiles. Neither threads nor other documents change it."""
     if not 0 < level < 1:
         raise ValueError(f"intervals={level!r}: expected a probability between 0 and 1, such as 0.9")
-    model = as_model(parameters, MAP)
+    model = as_model(parameters, method_of("map"))
     documents = documents_of(corpus, 0, len(corpus))
     starts = documents.tag_starts
     table = np.empty((3, corpus.tags.nnz), np.float64)

@@ -26,12 +26,13 @@ from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import KEPT_ENTRIES, blocks_of
 from tagtopic.engines.local import LocalRun, start_state
 from tagtopic.inference.m_step import FLOOR, normalise_rows
+from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.priors.tag_weights import LARGEST, SMALLEST, Evidence, fixed_point_pass
 from tagtopic.inference.priors.topic_words import HeldOutWords, better_word_prior
 from tagtopic.inference.special import inverse_digamma_of
 from tagtopic.inference.svi import blend_rows, take_topics
-from tagtopic.inference.types import PAPER, WAYS, Behind, Parameters, Priors, State, way_for_new_documents
+from tagtopic.inference.types import Behind, Parameters, Priors, State
 from tagtopic.models._batch import Fit, Watch
 from tagtopic.models._settings import EMSettings, Learning, smoothed_shares
 from tagtopic.models._snapshot import Standing
@@ -145,7 +146,7 @@ class OnlineLearner:
         self.running = running
         self.priors = priors
         self.learning = learning
-        self.inference = inference
+        self.method = method_of(inference)
         self.workers = workers
         self.pi, self.pi_latent, self.mu = parameters.pi.copy(), parameters.pi_latent, parameters.mu
         self.latent, self.dtype = parameters.latent, parameters.psi.dtype
@@ -155,15 +156,18 @@ class OnlineLearner:
     def step(self, documents: Corpus, state: State | None = None) -> Learnt:
         """Learn from a mini-batch of documents, new ones or (with the ``state`` they were left in) known ones.
 
-        Known documents were learnt from before: their own share can be left out ("collapsed"), and the Dirichlet priors
+        Known documents were learnt from before: their own share can be left out ("cvb0"), and the Dirichlet priors
         of weights and latent topics may be learnt from them: too early, they would collapse.
         """
         known = state is not None
         batch = self.batch_of(documents)
         parameters = self.parameters_of(batch)
-        way = self.inference if known else way_for_new_documents(self.inference)
+        method = self.method if known else self.method.for_new_documents
         run = LocalRun(
-            way, self.workers, list(blocks_of(batch.documents)), state or start_state(batch.documents, parameters)
+            method.name,
+            self.workers,
+            list(blocks_of(batch.documents)),
+            state or start_state(batch.documents, parameters),
         )
         sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
         run.expect(parameters, sums, sweeps=SWEEPS_AGAIN if known else SWEEPS, tolerance=TOLERANCE)
@@ -221,7 +225,7 @@ class OnlineLearner:
 
     def _theta(self, tags: Int32s) -> Floats:
         theta = np.array(self.running.theta[tags], self.dtype)
-        lowest = FLOOR if WAYS[self.inference] == PAPER or self.priors.alpha.min() == 0 else 0.0
+        lowest = FLOOR if self.method.is_geometric or self.priors.alpha.min() == 0 else 0.0
         normalise_rows(theta, self.priors.alpha, lowest)
         return theta
 
@@ -400,8 +404,8 @@ class OnlinePasses(Fit):
             release(counts.indices, counts.data)
 
     def _settled(self) -> bool:
-        # "collapsed" leaves shares out from the second pass on: its objective is not that of the first
-        bound = self.history.bound[self.learner.inference == "collapsed" :]
+        # "cvb0" subtracts own counts from the second pass on: its objective is not that of the first
+        bound = self.history.bound[self.learner.method.is_leave_one_out :]
         return len(bound) > 1 and bound[-1] - bound[-2] <= max(self.settings.tol, SETTLED) * abs(bound[-2])
 
     def pack(self) -> dict[str, NDArray[Any]]:

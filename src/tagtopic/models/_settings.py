@@ -18,9 +18,10 @@ from sklearn.utils import check_random_state
 from tagtopic._core.arrays import Float64s
 from tagtopic.corpus.collection import Collection
 from tagtopic.corpus.tags import kinds_of
+from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.tag_weights import HyperPrior, Kinds
 from tagtopic.inference.priors.topic_words import occurrence_logs
-from tagtopic.inference.types import WAYS, Parameters, Priors
+from tagtopic.inference.types import Parameters, Priors
 from tagtopic.models._init import STARTS, start_topics, word_frequencies
 from tagtopic.models._validation import check_validation
 
@@ -109,7 +110,8 @@ def check_settings(model: TagTopicModel, corpus: Collection | None) -> None:
     Without a corpus arrays of priors may have any length: that of what they were first fitted to.
     """
     n_tags, n_words = (None, None) if corpus is None else (corpus.n_tags, corpus.n_words)
-    choices = {"inference": tuple(WAYS), "init": STARTS, "dtype": ("float32", "float64"), "learning": LEARNING}
+    method_of(model.inference)
+    choices = {"init": STARTS, "dtype": ("float32", "float64"), "learning": LEARNING}
     for name, allowed in {**choices, "unknown_tags": ("ignore", "error")}.items():
         if getattr(model, name) not in allowed:
             raise ValueError(f"{name}={getattr(model, name)!r}: expected one of {', '.join(map(repr, allowed))}")

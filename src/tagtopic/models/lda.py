@@ -37,7 +37,7 @@ class LDA(TagTopicModel):
         self,
         n_topics: int = 50,
         *,
-        inference: str = "collapsed",
+        inference: str = "cvb0",
         max_iter: int = 200,
         tol: float = 1e-5,
         sweeps: int = 2,

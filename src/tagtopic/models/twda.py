@@ -22,7 +22,7 @@ class TWDA(TagTopicModel):
     n_topics:
         How many topics.
     inference:
-        ``"collapsed"`` (the default, and best on held-out words: each word is assigned by what all others say),
+        ``"cvb0"`` (the default, and best on held-out words: each word is assigned by leave-one-out counts),
         ``"map"`` (the mode of a penalised likelihood), ``"mixture"`` (a bound on the likelihood, no looser than the
         paper's) or ``"paper"`` (the paper's equations as printed).
     max_iter, tol:
@@ -87,7 +87,7 @@ class TWDA(TagTopicModel):
         self,
         n_topics: int = 50,
         *,
-        inference: str = "collapsed",
+        inference: str = "cvb0",
         max_iter: int = 200,
         tol: float = 1e-5,
         sweeps: int = 2,

@@ -38,7 +38,7 @@ class TWTM(TagTopicModel):
         self,
         n_topics: int = 50,
         *,
-        inference: str = "collapsed",
+        inference: str = "cvb0",
         max_iter: int = 200,
         tol: float = 1e-5,
         sweeps: int = 2,

@@ -1,7 +1,7 @@
 """Why a document looks as it does: each word with the topic and the tag that it is assigned to.
 
 Under "map" and "mixture" a word w is assigned to tag j and topic k with probability a_j t_jk psi_wk / s_w, the joint
-responsibility that EM itself counts with. The paper's way has no such joint: its responsibilities are those of topics,
+responsibility that EM itself counts with. "paper" has no such joint: its responsibilities are those of topics,
 e_k psi_wk / s_w, and a topic is then shared among the tags that mix it, in proportion to a_j theta_jk (for the latent
 tag its mean topics), which is Bayes' rule for the tag behind a topic.
 """
@@ -18,6 +18,7 @@ from tagtopic._core.arrays import Float64s
 from tagtopic.engines.base import as_model
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, weight_shares
+from tagtopic.inference.methods import method_of
 from tagtopic.inference.types import Parameters
 
 if TYPE_CHECKING:
@@ -83,20 +84,21 @@ def explain_document(parameters: Parameters, inference: str, corpus: Corpus) -> 
 
 def joint_assignment(parameters: Parameters, inference: str, corpus: Corpus) -> Float64s:
     """(words, tags and the latent tag, topics): each word's probability of tag and topic; sums to 1 a word."""
+    method = method_of(inference)
     xi, xi_latent, rho = _settled(parameters, inference, corpus)
     theta = np.asarray(parameters.theta[corpus.tags.indices], np.float64)
     psi = np.asarray(parameters.psi[corpus.counts.indices], np.float64)
     latent = rho / rho.sum()
     shares, latent_share = weight_shares(corpus, xi, xi_latent)
     weights = np.append(shares, latent_share).astype(np.float64)
-    if inference == "mixture":
+    if method.is_mean_field:
         total = digamma(xi.sum() + xi_latent.sum())
         weights = np.exp(digamma(np.maximum(np.append(xi, xi_latent).astype(np.float64), 1e-12)) - total)
         latent = np.exp(digamma(rho) - digamma(rho.sum()))
         if xi_latent[0] == 0:
             weights[-1] = 0.0
     mixed = weights[:, None] * np.vstack([theta, latent])
-    if inference != "paper":
+    if not method.is_geometric:
         joint = psi[:, None, :] * mixed
         return np.asarray(joint / np.maximum(joint.sum(axis=(1, 2), keepdims=True), 1e-300))
     logs = np.vstack([np.log(np.maximum(theta, 1e-30)), digamma(rho) - digamma(rho.sum())])
@@ -110,7 +112,7 @@ def joint_assignment(parameters: Parameters, inference: str, corpus: Corpus) -> 
 def _settled(parameters: Parameters, inference: str, corpus: Corpus) -> tuple[Any, Any, Float64s]:
     """The document's xi, the latent tag's, and rho, after sweeps to convergence."""
     with LocalEngine(1).start(corpus, parameters, inference) as run:
-        model = as_model(parameters, run.way)
+        model = as_model(parameters, run.method)
         for block in run.blocks:
             run.infer_block(block, model, SWEEPS, TOLERANCE)
         return run.state.xi, run.state.xi_latent, np.asarray(run.state.rho[0], np.float64)

@@ -159,7 +159,7 @@ def _assigned(explorer: Explorer, one: Corpus, tags: list[str]) -> tuple[Assigne
             tag_share=word.tag_share,
             tag_place=-1 if word.tag is None else places[word.tag],
         )
-        for word in explain_document(model.parameters_, explorer.way, one).words
+        for word in explain_document(model.parameters_, explorer.method_for_new_documents, one).words
     )
 
 

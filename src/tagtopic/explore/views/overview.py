@@ -17,6 +17,7 @@ from tagtopic.evaluation.coherence import diversity
 from tagtopic.evaluation.perplexity import perplexity
 from tagtopic.explore.topic_map import Bubble, topic_map
 from tagtopic.explore.views.parts import TagValue, with_numbers
+from tagtopic.inference.methods import method_of
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -85,8 +86,8 @@ class TopicSummary:
 class Curve:
     """What the fit maximised, by iteration; after which iterations priors were learnt; held-out perplexity if any.
 
-    Values are comparable from iteration ``comparable_from`` on: in the first of a "collapsed" fit no word's own share
-    can be left out yet, as there is nothing that it was counted in.
+    Values are comparable from iteration ``comparable_from`` on: in the first of a "cvb0" fit there are no counts of
+    the word's own to subtract.
     """
 
     bound: tuple[float, ...]
@@ -170,7 +171,7 @@ def curve(model: TagTopicModel) -> Curve:
         bound=tuple(float(value) for value in model.bound_),
         prior_updates=tuple(int(iteration) for iteration in model.prior_updates_),
         held_out=_held_out(model),
-        comparable_from=2 if model.inference == "collapsed" else 1,
+        comparable_from=2 if method_of(model.inference).is_leave_one_out else 1,
     )
 
 

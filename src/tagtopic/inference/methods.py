@@ -1,0 +1,120 @@
+"""The inference methods: what each one is called, and what follows from the choice.
+
+This table is the only list of them. Checks of settings, ``--help``, the engines and the models derive from it, and a
+test compares it with ``docs/model.md``. To add a method, add a code and a row here, its branch in the kernels of
+``e_step``, its twin in ``reference`` and tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+PAPER, MIXTURE, MAP, CVB0 = 0, 1, 2, 3
+"""The inference methods as the kernels take them."""
+
+
+@dataclass(frozen=True)
+class InferenceMethod:
+    """One approximation of the posterior of documents, and its properties.
+
+    Parameters
+    ----------
+    name : str
+        The value of ``inference=`` and of ``--inference``.
+    code : int
+        Its number in the kernels.
+    summary : str
+        One line for ``--help`` and documentation.
+    is_bound : bool, default=False
+        The objective is a lower bound on the log likelihood.
+    is_monotone : bool, default=True
+        No EM iteration lowers the objective while priors are fixed.
+    is_penalised : bool, default=True
+        The log density of theta and psi under their priors is part of the objective.
+    is_mean_field : bool, default=False
+        Weights and latent topics enter as ``exp(E[log x])``; otherwise as means.
+    is_geometric : bool, default=False
+        The topic mix is a geometric mean of the tags' rows: kernels take log theta, which must not be zero.
+    is_leave_one_out : bool, default=False
+        Each token's own expected counts are subtracted before it is assigned. The objective of the first iteration,
+        which has nothing to subtract, is then not comparable with the following ones.
+    name_for_new_documents : str or None, default=None
+        The method for documents that psi and theta were not estimated from; None is the same one.
+    aliases : tuple of str, default=()
+        Other spellings that are accepted.
+    """
+
+    name: str
+    code: int
+    summary: str
+    is_bound: bool = False
+    is_monotone: bool = True
+    is_penalised: bool = True
+    is_mean_field: bool = False
+    is_geometric: bool = False
+    is_leave_one_out: bool = False
+    name_for_new_documents: str | None = None
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def for_new_documents(self) -> InferenceMethod:
+        """The method for documents that psi and theta were not estimated from."""
+        return self if self.name_for_new_documents is None else METHODS[self.name_for_new_documents]
+
+
+_ALL = (
+    InferenceMethod(
+        "cvb0",
+        CVB0,
+        "collapsed variational Bayes with leave-one-out counts; lowest held-out perplexity",
+        is_monotone=False,
+        is_penalised=False,
+        is_leave_one_out=True,
+        name_for_new_documents="map",
+        aliases=("collapsed",),
+    ),
+    InferenceMethod("map", MAP, "maximum a posteriori weights; fastest"),
+    InferenceMethod(
+        "mixture",
+        MIXTURE,
+        "mean field over weights and joint (tag, topic) assignments; a lower bound on the likelihood",
+        is_bound=True,
+        is_mean_field=True,
+    ),
+    InferenceMethod("paper", PAPER, "the article's equations, as printed", is_bound=True, is_geometric=True),
+)
+
+METHODS: dict[str, InferenceMethod] = {method.name: method for method in _ALL}
+"""All inference methods by name, the default first."""
+
+DEFAULT: str = next(iter(METHODS))
+"""The default inference method."""
+
+
+def method_of(name: Any) -> InferenceMethod:
+    """Find an inference method by its name or an alias.
+
+    Parameters
+    ----------
+    name : str
+        As in ``TWDA(inference=name)``.
+
+    Returns
+    -------
+    InferenceMethod
+
+    Raises
+    ------
+    ValueError
+        If there is no such method.
+
+    Examples
+    --------
+    >>> method_of("collapsed").name
+    'cvb0'
+    """
+    for method in METHODS.values():
+        if isinstance(name, str) and (name == method.name or name in method.aliases):
+            return method
+    raise ValueError(f"inference={name!r}: expected one of {', '.join(map(repr, METHODS))}")
