@@ -81,7 +81,7 @@ def measure_fit(path: str, n_topics: int, iterations: int, inference: str) -> No
         rows.append({"wall": round(wall, 2), "cpu": round(cpu, 2), "peak": round(resident("VmHWM"))})
 
     model = TWDA(n_topics, max_iter=iterations, callbacks=[note], **settings)
-    start = _base.fit_of
+    start = _base.TagTopicModel._start_fit
     found: dict[str, Any] = {}
 
     def begin(*args: Any) -> Any:
@@ -96,7 +96,7 @@ def measure_fit(path: str, n_topics: int, iterations: int, inference: str) -> No
 
         return _Context(entered, context.__exit__)
 
-    _base.fit_of = begin
+    _base.TagTopicModel._start_fit = begin
     model.fit(corpus)
     wall, cpu = clock.read()
     found |= {"iterations": rows, "after": {"wall": round(wall, 2), "cpu": round(cpu, 2)}}
@@ -275,7 +275,7 @@ def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: in
     """(CPU seconds, perplexity) after the start and after each iteration; scoring is not timed."""
     fits: list[Any] = []
     curve: list[tuple[float, float]] = []
-    begin, spent, clock = _base.fit_of, [0.0], Clock()
+    begin, spent, clock = _base.TagTopicModel._start_fit, [0.0], Clock()
 
     def catching(*args: Any) -> Any:
         context = begin(*args)
@@ -296,12 +296,12 @@ def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: in
 
     predict = _base.TagPredictor.fit
     _base.TagPredictor.fit = classmethod(lambda cls, *_, **__: None)  # type: ignore[method-assign, assignment]
-    _base.fit_of = catching
+    _base.TagTopicModel._start_fit = catching
     try:
         settings: dict[str, Any] = {"random_state": 0, "n_jobs": 2, "tol": 0, "progress": False}
         TWDA(n_topics, learning=kind, max_iter=most, callbacks=[note], **settings).fit(train)
     finally:
-        _base.fit_of, _base.TagPredictor.fit = begin, predict  # type: ignore[method-assign]
+        _base.TagTopicModel._start_fit, _base.TagPredictor.fit = begin, predict  # type: ignore[method-assign]
     return curve
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from tagtopic import TWDA, Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.models._base import LEAST_WORDS, most_of_topic
+from tagtopic.models._queries import MIN_WORDS, top_by_share
 
 CORPUS = make_tagged_corpus(80, 3, 6, 40, random_state=0).corpus
 
@@ -17,7 +17,7 @@ def model() -> TWDA:
 
 @pytest.mark.parametrize("topic", range(3))
 def test_they_are_those_with_the_largest_shares(model: TWDA, topic: int) -> None:
-    assert CORPUS.lengths().min() >= LEAST_WORDS
+    assert CORPUS.lengths().min() >= MIN_WORDS
     shares = model.transform(CORPUS)[:, topic]
     order = np.argsort(-shares, kind="stable")[:7]
     found = model.top_documents(CORPUS, topic, 7)
@@ -32,9 +32,9 @@ def test_tags_beside_counts_are_taken_into_account(model: TWDA) -> None:
 
 
 def test_short_documents_come_only_where_longer_ones_are_too_few() -> None:
-    shares, lengths = np.array([0.9, 0.5, 0.7]), np.array([LEAST_WORDS - 1, LEAST_WORDS, 500])
-    assert most_of_topic(shares, lengths, 2) == [(2, 0.7), (1, 0.5)]
-    assert most_of_topic(shares, lengths, 3) == [(0, 0.9), (2, 0.7), (1, 0.5)]
+    shares, lengths = np.array([0.9, 0.5, 0.7]), np.array([MIN_WORDS - 1, MIN_WORDS, 500])
+    assert top_by_share(shares, lengths, 2) == [(2, 0.7), (1, 0.5)]
+    assert top_by_share(shares, lengths, 3) == [(0, 0.9), (2, 0.7), (1, 0.5)]
 
 
 def test_a_topic_that_is_not_there_is_an_error_before_anything_is_read(model: TWDA) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tagtopic import TWDA, Corpus
-from tagtopic.models._base import near_names
+from tagtopic.models._queries import suggest_names
 from tagtopic.tagging import tag_names as names
 from tagtopic.tagging.tag_names import name_shares, name_words
 from tagtopic.tagging.training_index import few_words
@@ -61,7 +61,7 @@ def test_shares_do_not_depend_on_the_order_of_a_set(monkeypatch: pytest.MonkeyPa
 
 def test_tags_that_may_be_meant() -> None:
     names = ("keyword:heist", "keyword:hero", "Heist", "director:Ridley Scott")
-    assert near_names("heist", names)[:2] == ["keyword:heist", "Heist"]
-    assert near_names("ridley scott", names) == ["director:Ridley Scott"]
-    assert near_names("Ridly Scott", names) == ["director:Ridley Scott"]
-    assert near_names("zzz", names) == []
+    assert suggest_names("heist", names)[:2] == ["keyword:heist", "Heist"]
+    assert suggest_names("ridley scott", names) == ["director:Ridley Scott"]
+    assert suggest_names("Ridly Scott", names) == ["director:Ridley Scott"]
+    assert suggest_names("zzz", names) == []

@@ -1,29 +1,16 @@
-"""What TWTM, TWDA and LDA have in common: fit, transform, tag weights, scores.
-
-How a fit went: its curves, the iteration that was kept, and why it ended.
-
-Questions to a fitted model that need no documents.
-
-Which documents show what a topic is.
-
-Questions about the tags of documents: what they explain, which are wrong, which are missing.
-
-Each method only says what is asked; the modules that it calls answer.
-
-A fitted model in a notebook: its HTML, and figures. Each method only says what is asked; ``explore`` draws.
-"""
+"""The estimator that TWTM, TWDA and LDA share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
@@ -31,21 +18,20 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.html import card
-from tagtopic._core.mapped import Spill
-from tagtopic._core.threads import ThreadPool
-from tagtopic.corpus import Corpus
+from tagtopic.corpus import Corpus, Document
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.corpus.tags import kind_of
+from tagtopic.corpus.text.rules import TextRules
 from tagtopic.engines.base import Engine
-from tagtopic.engines.local import LocalEngine, start_state
 from tagtopic.engines.posterior import DocumentPosteriors, infer, largest
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.types import Parameters
 from tagtopic.models import _inputs, _settings
-from tagtopic.models._batch import Callback, ExpectationMaximisation, Fit, History
+from tagtopic.models._batch import Callback, Fit, History, batch_fit
 from tagtopic.models._checkpoint import Checkpoint, Saved
-from tagtopic.models._online import OnlineLearner, OnlinePasses, Running, States
+from tagtopic.models._online import online_fit
 from tagtopic.models._progress import watched
+from tagtopic.models._queries import nearest_rows, suggest_names, top_by_share
 from tagtopic.models._settings import Prior, smoothed_shares
 from tagtopic.models._snapshot import Standing
 from tagtopic.models._validation import HeldOut, hold_out
@@ -53,24 +39,191 @@ from tagtopic.tagging.predictor import TagPredictor
 from tagtopic.tagging.ranking import RankedTags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tagtopic._core.arrays import Float64s
-    from tagtopic.corpus import Corpus
-    from tagtopic.engines.posterior import DocumentPosteriors
-    from tagtopic.inference.types import Parameters
     from tagtopic.tagging.audit import TagReport
     from tagtopic.tagging.explanation import Explanation
 
+NUMERIC = [np.float64, np.float32, np.int64, np.int32]
 
-class Course:
-    """What a fitted model tells of its fit."""
+PREDICTION_METHODS = ("neighbours", "likelihood")
 
-    if TYPE_CHECKING:
-        patience: int
-        n_iter_: int
-        bound_: NDArray[np.float64]
-        validation_perplexity_: NDArray[np.float64]
+MAX_TOPICS_SHOWN = 20
+"""Topics in the HTML of a model."""
+
+
+class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """The family's common part; use TWTM, TWDA or LDA.
+
+    Learnt attributes: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1;
+    ``words_``, ``rules_`` (how texts became words; None when it learnt from counts), ``word_counts_`` (in training),
+    ``n_documents_``, ``tag_names_``, ``tag_frequencies_`` (the share of documents with the tag), ``tag_sizes_`` (the
+    words assigned to the tag), ``topic_shares_`` (of all words in training); the priors ``tag_weight_prior_``,
+    ``latent_weight_prior_``, ``latent_topic_prior_``,
+    ``tag_topic_prior_``, ``topic_word_prior_``; by iteration ``bound_`` and ``validation_perplexity_`` (of held-out
+    words, where ``validation_fraction`` holds some out), together in ``history_``; ``prior_updates_`` (the iterations
+    after which priors were learnt), ``n_iter_``, ``best_iteration_`` (the one that was kept), ``converged_``,
+    ``interrupted_`` (whether Ctrl-C ended the fit);
+    ``tag_predictor_`` (what ``predict_tags`` remembers of the documents; None without tags).
+    """
+
+    _latent: ClassVar[bool]
+    _uses_tags: ClassVar[bool] = True
+    n_topics: int
+    inference: str
+    max_iter: int
+    tol: float
+    sweeps: int
+    tag_weight_prior: Prior
+    latent_weight_prior: Prior
+    latent_topic_prior: Prior
+    tag_topic_prior: Prior
+    topic_word_prior: Prior
+    init: str
+    dtype: str
+    learning: str
+    batch_size: int
+    validation_fraction: float | None
+    patience: int
+    unknown_tags: str
+    n_jobs: int | None
+    random_state: Any
+    callbacks: Sequence[Callback]
+    progress: bool | None
+    checkpoint: str | PathLike[str] | None
+    checkpoint_every: int
+
+    components_: Floats
+    tag_topics_: Floats
+    words_: tuple[str, ...]
+    tag_names_: tuple[str, ...]
+    rules_: TextRules | None
+    word_counts_: Float64s
+    tag_frequencies_: Float64s
+    tag_sizes_: Float64s
+    topic_shares_: Float64s
+    n_documents_: int
+    tag_weight_prior_: Float64s
+    latent_weight_prior_: float
+    latent_topic_prior_: Float64s
+    tag_topic_prior_: Float64s
+    topic_word_prior_: Float64s
+    bound_: Float64s
+    validation_perplexity_: Float64s
+    prior_updates_: tuple[int, ...]
+    n_iter_: int
+    converged_: bool
+    interrupted_: bool
+    tag_predictor_: TagPredictor | None
+
+    def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Engine | None = None) -> Self:
+        """Learn from a Corpus, or from texts or a matrix of word counts (documents, words) with ``tags`` beside them;
+        or from what ``SparkEngine.read`` gave, on that engine.
+
+        ``tags`` is a list of lists of names, or a 0/1 matrix or data frame of them. ``y`` is ignored, as in
+        scikit-learn's transformers. Ctrl-C ends the fit early and the model stays as it then stood. With a
+        ``checkpoint`` of the same corpus and settings, the fit goes on from there.
+
+        Examples
+        --------
+        >>> TWDA(2, random_state=0).fit([[2, 0, 1], [0, 3, 1]], tags=[["blue"], ["red", "blue"]])
+        TWDA(n_topics=2, random_state=0)
+        """
+        _inputs.check_ignored(y, tags)
+        corpus = self._training_corpus(X, tags)
+        checkpoint = self._checkpoint(corpus)
+        saved = checkpoint.load() if checkpoint else None
+        with watched(self.progress) as bar:
+            bar.begin("starting")
+            with hold_out(corpus, _settings.held_out_share(self, corpus), _settings.seed_of(self)) as (training, watch):
+                with self._start_fit(training, watch, saved, engine) as fit:
+                    fit.checkpoint = checkpoint.callback if checkpoint else None
+                    fit.run([*self.callbacks, *bar.follow(fit)])
+                    outcome, history = fit.outcome, fit.history
+                del fit  # its second copy of the topics need not stay while tags are learnt to be predicted
+                self._keep(training, outcome, history)
+            bar.begin("learning to predict tags")
+            # documents with the words that were held out of them, as they are when they come to be audited
+            self.tag_predictor_ = TagPredictor.fit(corpus, n_jobs=self.n_jobs)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, *, tags: Any = None) -> Self:
+        """Go on learning with more documents, which need not be kept: one pass, in mini-batches of ``batch_size``.
+
+        They are taken as new documents: what was learnt is moved by as much as their share of all that was ever seen.
+        Tags never seen before are learnt too. So are the new words of a Corpus (whose rules decided that they are
+        words); texts and matrices are read in the words that the model has. ``predict_tags`` remembers the documents of
+        the first call.
+
+        Examples
+        --------
+        >>> later = TWDA(2, random_state=0).fit(corpus)
+        >>> later.partial_fit(["a planet of the crime"], tags=[["space", "crime"]]).n_documents_
+        21
+        """
+        from tagtopic.models._partial_fit import learn_more
+
+        if not hasattr(self, "components_"):
+            settings = {"learning": "online", "max_iter": 1, "checkpoint": None, "validation_fraction": 0.0}
+            asked = {name: getattr(self, name) for name in settings}
+            try:
+                self.set_params(**settings)
+                return self.fit(X, y, tags=tags)
+            finally:
+                self.set_params(**asked)
+        _inputs.check_ignored(y, tags)
+        learn_more(self, self._as_corpus(X, tags, reset=False))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, tags: Any = None) -> NDArray[np.floating[Any]]:
+        """``fit``, then ``transform`` of the same documents.
+
+        Examples
+        --------
+        >>> TWDA(2, random_state=0).fit_transform(corpus).shape
+        (20, 2)
+        """
+        X = list(X) if isinstance(X, Iterator) else X
+        return self.fit(X, y, tags=tags).transform(X, tags=tags)
+
+    def fit_tag_predictor(self, X: Any, *, tags: Any = None) -> Self:
+        """Let ``predict_tags`` learn from these documents in place of the training documents (``fit`` does it too).
+
+        Examples
+        --------
+        >>> later = TWDA(2, random_state=0).fit(corpus)
+        >>> later.fit_tag_predictor(["a robot on mars", "mars and a ship"] * 5, tags=[["monster"], ["space"]] * 5)
+        TWDA(n_topics=2, random_state=0)
+        """
+        check_is_fitted(self)
+        self.tag_predictor_ = TagPredictor.fit(self.aligned(X, tags), n_jobs=self.n_jobs)
+        return self
+
+    def fit_weight_prior(self, X: Any, *, tags: Any = None, noise: float = 0.0) -> Self:
+        """Scale the priors of the tag weights to where these documents, which the model has not seen, are told best.
+
+        The priors that are best to learn topics with are not those to read new documents with: give documents that were
+        held out of training, a few hundred or more. ``tag_weight_prior_`` and ``latent_weight_prior_`` change, and with
+        them whatever is asked of documents' weights and topics. ``noise`` is how many wrong tags to expect for each
+        right one: the documents get so many at random first, and the priors learn to leave them out.
+
+        Examples
+        --------
+        >>> later = TWDA(2, random_state=0).fit(corpus)
+        >>> later.fit_weight_prior(["a monster flies to a planet"] * 20, tags=[["crime", "monster"]] * 20)
+        TWDA(n_topics=2, random_state=0)
+        >>> later.tag_weight_prior_[0] < 1
+        np.True_
+        """
+        from tagtopic.models._weight_prior import learn_weight_prior
+
+        check_is_fitted(self)
+        if not noise >= 0:
+            raise ValueError(f"noise={noise!r}: expected a number from 0")
+        method = method_of(self.inference).for_new_documents.name
+        found = learn_weight_prior(self.parameters_, method, self.aligned(X, tags), noise, self.n_jobs)
+        self.tag_weight_prior_, self.latent_weight_prior_ = found.pi, found.pi_latent
+        return self
+
+    # how the fit went
 
     @property
     def history_(self) -> dict[str, NDArray[np.float64]]:
@@ -109,16 +262,76 @@ class Course:
         """
         return self.n_iter_ - self.best_iteration_ >= self.patience
 
+    @property
+    def parameters_(self) -> Parameters:
+        """The learnt parameters as inference takes them.
 
-class Questions:
-    """Words and tags of a topic, topics and relatives of a tag."""
+        Examples
+        --------
+        >>> model.parameters_.psi.shape == (corpus.n_words, 2)
+        True
+        """
+        check_is_fitted(self)
+        return Parameters(
+            psi=self.components_.T,
+            theta=self.tag_topics_,
+            pi=self.tag_weight_prior_,
+            pi_latent=self.latent_weight_prior_,
+            mu=self.latent_topic_prior_,
+            latent=self._latent,
+        )
 
-    if TYPE_CHECKING:
-        components_: Floats
-        tag_topics_: Floats
-        tag_frequencies_: Float64s
-        words_: tuple[str, ...]
-        tag_names_: tuple[str, ...]
+    # documents in the model's columns
+
+    def transform(self, X: Any, *, tags: Any = None) -> NDArray[np.floating[Any]]:
+        """The topic mix of each document: (documents, topics), rows sum to 1.
+
+        Examples
+        --------
+        >>> mix = model.transform(["the police and a killer"])[0]
+        >>> int(mix.argmax()) == model.top_topics("crime", 1)[0][0]
+        True
+        """
+        return self._posteriors(X, tags).topics
+
+    def aligned(self, X: Any, tags: Any = None) -> Corpus:
+        """X as a Corpus in this model's words and tags; what it has never seen is left out.
+
+        Examples
+        --------
+        >>> model.aligned(["a ship and a zeppelin"]).counts.sum()
+        np.int64(1)
+        """
+        check_is_fitted(self)
+        corpus = self._as_corpus(X, tags, reset=False)
+        if not self._uses_tags:
+            corpus = _inputs.without_tags(corpus)
+        known = _inputs.aligned(corpus, self.words_, self.tag_names_, self.unknown_tags)
+        return _inputs.without_unseen_words(known, self.word_counts_)
+
+    def one_document(self, document: Any, tags: Any = None) -> Corpus:
+        """One document, in any of the forms that ``explain`` takes, as a corpus in the model's columns.
+
+        Examples
+        --------
+        >>> model.one_document("the ship", tags=["space"])
+        Corpus(1 documents, 7 words, 4 tags)
+        """
+        check_is_fitted(self)
+        if isinstance(document, Document):
+            own = [document.tags if tags is None else tags]
+            words, counts = list(document.words), list(document.words.values())
+            fractional = any(count != int(count) for count in counts)
+            document = Corpus.from_counts([counts], own, words=words, ids=[document.id], fractional=fractional)
+            tags = None
+        elif isinstance(document, str):
+            document, tags = [document], None if tags is None else [tags]
+        corpus = self.aligned(document, tags)
+        if len(corpus) != 1:
+            raise ValueError(f"explain takes one document, not {len(corpus)}: give corpus[i], or a text")
+        return corpus
+
+    # topics
 
     def top_words(self, topic: int, n: int = 10) -> list[tuple[str, float]]:
         """The n most probable words of a topic, with their probabilities.
@@ -144,6 +357,24 @@ class Questions:
         topic = self._topic(topic)
         joint = self.tag_topics_[:, topic] * self.tag_frequencies_
         return largest(joint / max(float(joint.sum()), 1e-300), self.tag_names_, n)
+
+    def top_documents(self, X: Any, topic: int, n: int = 10, *, tags: Any = None) -> list[tuple[str, float]]:
+        """The n documents that have most of a topic: their ids, and its share of each.
+
+        Documents of fewer than 20 known words are left out while there are n longer ones: their mix says little.
+
+        Examples
+        --------
+        >>> topic, _ = model.top_topics("space", 1)[0]
+        >>> [id for id, share in model.top_documents(["the police", "a ship in space", "a monster"], topic, 2)]
+        ['1', '2']
+        """
+        topic = self._topic(topic)
+        corpus = self.aligned(X, tags)
+        shares = self._infer(corpus).topics[:, topic]
+        return [(corpus.ids[d], share) for d, share in top_by_share(shares, corpus.lengths(), n)]
+
+    # tags
 
     def top_topics(self, tag: str, n: int = 5) -> list[tuple[int, float]]:
         """The n topics that a tag speaks most of, with their shares.
@@ -197,117 +428,53 @@ class Questions:
         'monster'
         """
         number = self._tag(tag)
-        return most_alike(np.sqrt(self.tag_topics_), number, self.tag_names_, n)
+        return nearest_rows(np.sqrt(self.tag_topics_), number, self.tag_names_, n)
 
-    def _topic(self, topic: int) -> int:
-        check_is_fitted(self)
-        if not 0 <= topic < len(self.components_):
-            raise ValueError(f"there is no topic {topic}: the model has {len(self.components_)}, from 0")
-        return topic
+    # documents
 
-    def _tag(self, tag: str) -> int:
-        check_is_fitted(self)
-        try:
-            return self.tag_names_.index(tag)
-        except ValueError:
-            near = near_names(tag, self.tag_names_)
-            hint = f"; near it are {', '.join(map(repr, near))}" if near else ""
-            raise ValueError(f"the model has never seen the tag {tag!r}{hint}") from None
+    def tag_weights(
+        self, X: Any, *, tags: Any = None, return_latent: bool = False, intervals: float | None = None
+    ) -> Any:
+        """How much each tag matters in each document: CSR (documents, tags).
 
+        A row sums to 1 together with the share of the document's latent tag, where it has one; with
+        ``return_latent`` those shares are returned too, as the second of a pair.
 
-def near_names(tag: str, names: Sequence[str]) -> list[str]:
-    """Up to three tags that may be meant, those that are the same but for their kind or the case of letters first."""
-    import difflib
-
-    wanted = tag.casefold()
-    same = [name for name in names if wanted in (name.casefold(), name.casefold().partition(":")[2])]
-    values = {name.partition(":")[2] or name: name for name in names}
-    alike = [values[value] for value in difflib.get_close_matches(tag, values, 3)]
-    return list(dict.fromkeys([*same, *difflib.get_close_matches(tag, names, 3), *alike]))[:3]
-
-
-def most_alike(roots: Floats, row: int, names: Sequence[str], n: int) -> list[tuple[str, float]]:
-    """The n rows most like one row, itself apart, by Bhattacharyya; ``roots`` are the square roots of distributions."""
-    likeness = roots @ roots[row]
-    likeness[row] = -1.0
-    return largest(likeness, names, min(n, len(names) - 1))
-
-
-LEAST_WORDS = 20
-"""Documents with fewer words are not listed for a topic while longer ones are at hand: their mix says little."""
-
-
-class DocumentQuestions:
-    """The documents of a topic."""
-
-    if TYPE_CHECKING:
-        inference: str
-        n_jobs: int | None
-
-        @property
-        def parameters_(self) -> Parameters:
-            """The learnt parameters."""
-            ...
-
-        def aligned(self, X: Any, tags: Any = None) -> Corpus:
-            """X as a Corpus in the model's words and tags."""
-            ...
-
-        def _topic(self, topic: int) -> int: ...
-
-    def top_documents(self, X: Any, topic: int, n: int = 10, *, tags: Any = None) -> list[tuple[str, float]]:
-        """The n documents that have most of a topic: their ids, and its share of each.
-
-        Documents of fewer than 20 known words are left out while there are n longer ones: their mix says little.
+        With ``intervals`` (a probability such as 0.9) each document's weights are drawn from their posterior, and the
+        answer has the matrices ``mean``, ``low`` and ``high``.
 
         Examples
         --------
-        >>> topic, _ = model.top_topics("space", 1)[0]
-        >>> [id for id, share in model.top_documents(["the police", "a ship in space", "a monster"], topic, 2)]
-        ['1', '2']
+        >>> weights, latent = model.tag_weights(corpus, return_latent=True)
+        >>> weights.shape
+        (20, 4)
+        >>> round(float(weights[[0]].sum() + latent[0]), 4)
+        1.0
+        >>> found = model.tag_weights(corpus[:2], intervals=0.9)
+        >>> bool((found.low.data <= found.mean.data).all() and (found.mean.data <= found.high.data).all())
+        True
         """
-        topic = self._topic(topic)
-        corpus = self.aligned(X, tags)
-        shares = self._infer(corpus).topics[:, topic]
-        return [(corpus.ids[d], share) for d, share in most_of_topic(shares, corpus.lengths(), n)]
+        if intervals is not None:
+            from tagtopic.models._intervals import weight_intervals
 
-    def _infer(self, aligned: Corpus) -> DocumentPosteriors:
-        return infer(self.parameters_, method_of(self.inference).for_new_documents.name, aligned, self.n_jobs)
+            corpus = self.aligned(X, tags)
+            drawn = weight_intervals(self.parameters_, corpus, intervals, self.n_jobs)
+            return (drawn, self._posteriors(corpus, None).latent) if return_latent else drawn
+        found = self._posteriors(X, tags)
+        return (found.weights, found.latent) if return_latent else found.weights
 
+    def rank_tags(self, X: Any, *, tags: Any = None, n: int | None = None) -> RankedTags:
+        """For each document its tags with their weights, heaviest first; at most n of them.
 
-def most_of_topic(shares: Floats, lengths: ArrayLike, n: int) -> list[tuple[int, float]]:
-    """The n documents with the largest shares, largest first; short ones only where too few are longer."""
-    long_enough = np.asarray(lengths) >= LEAST_WORDS
-    values = np.where(long_enough, shares, -1.0) if long_enough.sum() >= n else np.asarray(shares)
-    return largest(values, range(len(values)), n)
+        The answer is a sequence of lists of (tag, weight), one a document, made as they are looked at. A weight counts
+        the words that are evidence for the tag and the prior; ``explain`` has the words' shares alone.
 
-
-METHODS = ("neighbours", "likelihood")
-
-
-class TagQuestions:
-    """What a fitted model says about the tags of documents."""
-
-    tag_predictor_: TagPredictor | None
-
-    if TYPE_CHECKING:
-        n_jobs: int | None
-        inference: str
-        words_: tuple[str, ...]
-        tag_names_: tuple[str, ...]
-        word_counts_: Float64s
-        topic_shares_: Float64s
-        tag_weight_prior_: Float64s
-        latent_weight_prior_: float
-
-        _as_corpus: Callable[..., Corpus]
-        aligned: Callable[..., Corpus]
-        _posteriors: Callable[..., DocumentPosteriors]
-
-        @property
-        def parameters_(self) -> Parameters:
-            """The learnt parameters as inference takes them."""
-            ...
+        Examples
+        --------
+        >>> [tag for tag, weight in model.rank_tags(corpus)[1]]
+        ['space', 'monster']
+        """
+        return RankedTags.of(self.tag_weights(X, tags=tags), self.tag_names_, n)
 
     def predict_tags(
         self, X: Any, n: int = 10, *, method: str = "neighbours", kinds: Iterable[str] | None = None
@@ -329,8 +496,8 @@ class TagQuestions:
         space True
         """
         check_is_fitted(self)
-        if method not in METHODS:
-            raise ValueError(f"method={method!r}: expected one of {', '.join(map(repr, METHODS))}")
+        if method not in PREDICTION_METHODS:
+            raise ValueError(f"method={method!r}: expected one of {', '.join(map(repr, PREDICTION_METHODS))}")
         if n < 1:
             raise ValueError(f"n={n!r}: expected a whole number from 1")
         if not self.tag_names_:
@@ -344,90 +511,6 @@ class TagQuestions:
 
         allowed = self.tag_predictor_.allowed(kinds)
         return predict_by_likelihood(self.parameters_, counts, allowed, self.tag_names_, n, self.n_jobs)
-
-    def fit_tag_predictor(self, X: Any, *, tags: Any = None) -> Self:
-        """Let ``predict_tags`` learn from these documents in place of the training documents (``fit`` does it too).
-
-        Examples
-        --------
-        >>> later = TWDA(2, random_state=0).fit(corpus)
-        >>> later.fit_tag_predictor(["a robot on mars", "mars and a ship"] * 5, tags=[["monster"], ["space"]] * 5)
-        TWDA(n_topics=2, random_state=0)
-        """
-        check_is_fitted(self)
-        self.tag_predictor_ = TagPredictor.fit(self.aligned(X, tags), n_jobs=self.n_jobs)
-        return self
-
-    def fit_weight_prior(self, X: Any, *, tags: Any = None, noise: float = 0.0) -> Self:
-        """Scale the priors of the tag weights to where these documents, which the model has not seen, are told best.
-
-        The priors that are best to learn topics with are not those to read new documents with: give documents that were
-        held out of training, a few hundred or more. ``tag_weight_prior_`` and ``latent_weight_prior_`` change, and with
-        them whatever is asked of documents' weights and topics. ``noise`` is how many wrong tags to expect for each
-        right one: the documents get so many at random first, and the priors learn to leave them out.
-
-        Examples
-        --------
-        >>> later = TWDA(2, random_state=0).fit(corpus)
-        >>> later.fit_weight_prior(["a monster flies to a planet"] * 20, tags=[["crime", "monster"]] * 20)
-        TWDA(n_topics=2, random_state=0)
-        >>> later.tag_weight_prior_[0] < 1
-        np.True_
-        """
-        from tagtopic.models._weight_prior import learn_weight_prior
-
-        check_is_fitted(self)
-        if not noise >= 0:
-            raise ValueError(f"noise={noise!r}: expected a number from 0")
-        method = method_of(self.inference).for_new_documents.name
-        found = learn_weight_prior(self.parameters_, method, self.aligned(X, tags), noise, self.n_jobs)
-        self.tag_weight_prior_, self.latent_weight_prior_ = found.pi, found.pi_latent
-        return self
-
-    def explain(self, document: Any, *, tags: Any = None) -> Explanation:
-        """Each word of a document with the topic and the tag that it is assigned to.
-
-        ``document`` is one document of a corpus (``corpus[17]``), a text with its ``tags`` beside it, or anything that
-        ``transform`` takes with just one document in it. Its ``tag_shares`` are of the words alone; the weights of
-        ``rank_tags`` and ``tag_weights`` count the prior too, which evens them out, most in short texts.
-
-        Examples
-        --------
-        >>> explanation = model.explain("the ship", tags=["space"])
-        >>> [word.word for word in explanation.words]
-        ['ship']
-        >>> list(explanation.tag_shares)
-        ['space']
-        """
-        from tagtopic.tagging.explanation import explain_document
-
-        return explain_document(
-            self.parameters_, method_of(self.inference).for_new_documents.name, self.one_document(document, tags)
-        )
-
-    def one_document(self, document: Any, tags: Any = None) -> Corpus:
-        """One document, in any of the forms that ``explain`` takes, as a corpus in the model's columns.
-
-        Examples
-        --------
-        >>> model.one_document("the ship", tags=["space"])
-        Corpus(1 documents, 7 words, 4 tags)
-        """
-        from tagtopic.corpus import Corpus, Document
-
-        check_is_fitted(self)
-        if isinstance(document, Document):
-            own = [document.tags if tags is None else tags]
-            words, counts = list(document.words), list(document.words.values())
-            fractional = any(count != int(count) for count in counts)
-            document = Corpus.from_counts([counts], own, words=words, ids=[document.id], fractional=fractional)
-            tags = None
-        elif isinstance(document, str):
-            document, tags = [document], None if tags is None else [tags]
-        corpus = self.aligned(document, tags)
-        if len(corpus) != 1:
-            raise ValueError(f"explain takes one document, not {len(corpus)}: give corpus[i], or a text")
-        return corpus
 
     def audit_tags(self, X: Any, *, tags: Any = None) -> TagReport:
         """Which tags of these documents explain nothing of them, worst first, with the evidence; which may be one tag.
@@ -464,26 +547,58 @@ class TagQuestions:
             self.n_jobs,
         )
 
-    def _only_words(self, X: Any) -> Corpus:
-        corpus = self._as_corpus(X, None, reset=False)
-        words = _inputs.aligned(_inputs.without_tags(corpus), self.words_, (), "ignore")
-        return _inputs.without_unseen_words(words, np.asarray(self.word_counts_))
+    def explain(self, document: Any, *, tags: Any = None) -> Explanation:
+        """Each word of a document with the topic and the tag that it is assigned to.
 
+        ``document`` is one document of a corpus (``corpus[17]``), a text with its ``tags`` beside it, or anything that
+        ``transform`` takes with just one document in it. Its ``tag_shares`` are of the words alone; the weights of
+        ``rank_tags`` and ``tag_weights`` count the prior too, which evens them out, most in short texts.
 
-SHOWN = 20
-"""Topics in the HTML of a model."""
+        Examples
+        --------
+        >>> explanation = model.explain("the ship", tags=["space"])
+        >>> [word.word for word in explanation.words]
+        ['ship']
+        >>> list(explanation.tag_shares)
+        ['space']
+        """
+        from tagtopic.tagging.explanation import explain_document
 
+        return explain_document(
+            self.parameters_, method_of(self.inference).for_new_documents.name, self.one_document(document, tags)
+        )
 
-class Pictures:
-    """What a notebook shows of a model."""
+    # evaluation
 
-    if TYPE_CHECKING:
-        words_: tuple[str, ...]
-        tag_names_: tuple[str, ...]
-        topic_shares_: Float64s
-        n_iter_: int
-        top_words: Callable[..., list[tuple[str, float]]]
-        top_tags: Callable[..., list[tuple[str, float]]]
+    def perplexity(self, X: Any, *, tags: Any = None, method: str = "completion", random_state: int = 0) -> float:
+        """How surprised the model is by a word, as a number of equally likely words: lower is better.
+
+        ``"completion"`` infers each document's topics from half of its words and scores the other half;
+        ``"fitted"`` infers and scores on the same words, which flatters many topics; ``"bound"`` is
+        exp(-bound / words), for the inference methods that bound the likelihood ("paper" and "mixture").
+
+        Examples
+        --------
+        >>> model.perplexity(corpus) < corpus.n_words
+        True
+        """
+        from tagtopic.evaluation.perplexity import perplexity
+
+        check_is_fitted(self)
+        return perplexity(self, X, tags=tags, method=method, random_state=random_state).value
+
+    def score(self, X: Any, y: Any = None, *, tags: Any = None) -> float:
+        """The mean log probability of a word by document completion: higher is better.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> bool(np.isclose(model.score(corpus), -np.log(model.perplexity(corpus))))
+        True
+        """
+        return -float(np.log(self.perplexity(X, tags=tags)))
+
+    # plots
 
     def plot_topics(self) -> Any:
         """The topics as a map, a plotly figure: areas by share, topics with the same words near each other.
@@ -549,9 +664,9 @@ class Pictures:
                 _names(self.top_words(k, 8), " "),
                 _names(self.top_tags(k, 4), ", "),
             ]
-            for k in order[:SHOWN]
+            for k in order[:MAX_TOPICS_SHOWN]
         ]
-        more = f", the {SHOWN} largest topics" if len(order) > SHOWN else ""
+        more = f", the {MAX_TOPICS_SHOWN} largest topics" if len(order) > MAX_TOPICS_SHOWN else ""
         figures = [("topics", f"{len(order):,}"), ("words", f"{len(self.words_):,}")]
         figures += [("tags", f"{len(self.tag_names_):,}"), ("iterations", f"{self.n_iter_:,}")]
         return card(f"{type(self).__name__}{more}", figures, ["topic", "share", "words", "tags"], rows)
@@ -559,217 +674,7 @@ class Pictures:
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-
-def _names(ranked: list[tuple[str, float]], between: str) -> str:
-    return between.join(name for name, _ in ranked)
-
-
-NUMBERS = [np.float64, np.float32, np.int64, np.int32]
-
-
-class TagTopicModel(
-    Questions,
-    DocumentQuestions,
-    TagQuestions,
-    Pictures,
-    Course,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
-):
-    """The family's common part; use TWTM, TWDA or LDA.
-
-    Learnt attributes: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1;
-    ``words_``, ``rules_`` (how texts became words; None when it learnt from counts), ``word_counts_`` (in training),
-    ``n_documents_``, ``tag_names_``, ``tag_frequencies_`` (the share of documents with the tag), ``tag_sizes_`` (the
-    words assigned to the tag), ``topic_shares_`` (of all words in training); the priors ``tag_weight_prior_``,
-    ``latent_weight_prior_``, ``latent_topic_prior_``,
-    ``tag_topic_prior_``, ``topic_word_prior_``; by iteration ``bound_`` and ``validation_perplexity_`` (of held-out
-    words, where ``validation_fraction`` holds some out), together in ``history_``; ``prior_updates_`` (the iterations
-    after which priors were learnt), ``n_iter_``, ``best_iteration_`` (the one that was kept), ``converged_``,
-    ``interrupted_`` (whether Ctrl-C ended the fit);
-    ``tag_predictor_`` (what ``predict_tags`` remembers of the documents; None without tags).
-    """
-
-    _latent: ClassVar[bool]
-    _uses_tags: ClassVar[bool] = True
-
-    n_topics: int
-    inference: str
-    max_iter: int
-    tol: float
-    sweeps: int
-    tag_weight_prior: Prior
-    latent_weight_prior: Prior
-    latent_topic_prior: Prior
-    tag_topic_prior: Prior
-    topic_word_prior: Prior
-    init: str
-    dtype: str
-    learning: str
-    batch_size: int
-    validation_fraction: float | None
-    patience: int
-    unknown_tags: str
-    n_jobs: int | None
-    random_state: Any
-    callbacks: Sequence[Callback]
-    progress: bool | None
-    checkpoint: str | PathLike[str] | None
-    checkpoint_every: int
-
-    def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Engine | None = None) -> Self:
-        """Learn from a Corpus, or from texts or a matrix of word counts (documents, words) with ``tags`` beside them;
-        or from what ``SparkEngine.read`` gave, on that engine.
-
-        ``tags`` is a list of lists of names, or a 0/1 matrix or data frame of them. ``y`` is ignored, as in
-        scikit-learn's transformers. Ctrl-C ends the fit early and the model stays as it then stood. With a
-        ``checkpoint`` of the same corpus and settings, the fit goes on from there.
-
-        Examples
-        --------
-        >>> TWDA(2, random_state=0).fit([[2, 0, 1], [0, 3, 1]], tags=[["blue"], ["red", "blue"]])
-        TWDA(n_topics=2, random_state=0)
-        """
-        _inputs.check_ignored(y, tags)
-        corpus = self._training_corpus(X, tags)
-        checkpoint = self._checkpoint(corpus)
-        saved = checkpoint.load() if checkpoint else None
-        with watched(self.progress) as bar:
-            bar.begin("starting")
-            with hold_out(corpus, _settings.held_out_share(self, corpus), _settings.seed_of(self)) as (training, watch):
-                with fit_of(self, training, watch, saved, engine) as fit:
-                    fit.checkpoint = checkpoint.callback if checkpoint else None
-                    fit.run([*self.callbacks, *bar.follow(fit)])
-                    outcome, history = fit.outcome, fit.history
-                del fit  # its second copy of the topics need not stay while tags are learnt to be predicted
-                self._keep(training, outcome, history)
-            bar.begin("learning to predict tags")
-            # documents with the words that were held out of them, as they are when they come to be audited
-            self.tag_predictor_ = TagPredictor.fit(corpus, n_jobs=self.n_jobs)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, *, tags: Any = None) -> Self:
-        """Go on learning with more documents, which need not be kept: one pass, in mini-batches of ``batch_size``.
-
-        They are taken as new documents: what was learnt is moved by as much as their share of all that was ever seen.
-        Tags never seen before are learnt too. So are the new words of a Corpus (whose rules decided that they are
-        words); texts and matrices are read in the words that the model has. ``predict_tags`` remembers the documents of
-        the first call.
-
-        Examples
-        --------
-        >>> later = TWDA(2, random_state=0).fit(corpus)
-        >>> later.partial_fit(["a planet of the crime"], tags=[["space", "crime"]]).n_documents_
-        21
-        """
-        from tagtopic.models._partial_fit import learn_more
-
-        if not hasattr(self, "components_"):
-            settings = {"learning": "online", "max_iter": 1, "checkpoint": None, "validation_fraction": 0.0}
-            asked = {name: getattr(self, name) for name in settings}
-            try:
-                self.set_params(**settings)
-                return self.fit(X, y, tags=tags)
-            finally:
-                self.set_params(**asked)
-        _inputs.check_ignored(y, tags)
-        learn_more(self, self._as_corpus(X, tags, reset=False))
-        return self
-
-    def transform(self, X: Any, *, tags: Any = None) -> NDArray[np.floating[Any]]:
-        """The topic mix of each document: (documents, topics), rows sum to 1.
-
-        Examples
-        --------
-        >>> mix = model.transform(["the police and a killer"])[0]
-        >>> int(mix.argmax()) == model.top_topics("crime", 1)[0][0]
-        True
-        """
-        return self._posteriors(X, tags).topics
-
-    def fit_transform(self, X: Any, y: Any = None, *, tags: Any = None) -> NDArray[np.floating[Any]]:
-        """``fit``, then ``transform`` of the same documents.
-
-        Examples
-        --------
-        >>> TWDA(2, random_state=0).fit_transform(corpus).shape
-        (20, 2)
-        """
-        X = list(X) if isinstance(X, Iterator) else X
-        return self.fit(X, y, tags=tags).transform(X, tags=tags)
-
-    def tag_weights(
-        self, X: Any, *, tags: Any = None, return_latent: bool = False, intervals: float | None = None
-    ) -> Any:
-        """How much each tag matters in each document: CSR (documents, tags).
-
-        A row sums to 1 together with the share of the document's latent tag, where it has one; with
-        ``return_latent`` those shares are returned too, as the second of a pair.
-
-        With ``intervals`` (a probability such as 0.9) each document's weights are drawn from their posterior, and the
-        answer has the matrices ``mean``, ``low`` and ``high``.
-
-        Examples
-        --------
-        >>> weights, latent = model.tag_weights(corpus, return_latent=True)
-        >>> weights.shape
-        (20, 4)
-        >>> round(float(weights[[0]].sum() + latent[0]), 4)
-        1.0
-        >>> found = model.tag_weights(corpus[:2], intervals=0.9)
-        >>> bool((found.low.data <= found.mean.data).all() and (found.mean.data <= found.high.data).all())
-        True
-        """
-        if intervals is not None:
-            from tagtopic.models._intervals import weight_intervals
-
-            corpus = self.aligned(X, tags)
-            drawn = weight_intervals(self.parameters_, corpus, intervals, self.n_jobs)
-            return (drawn, self._posteriors(corpus, None).latent) if return_latent else drawn
-        found = self._posteriors(X, tags)
-        return (found.weights, found.latent) if return_latent else found.weights
-
-    def rank_tags(self, X: Any, *, tags: Any = None, n: int | None = None) -> RankedTags:
-        """For each document its tags with their weights, heaviest first; at most n of them.
-
-        The answer is a sequence of lists of (tag, weight), one a document, made as they are looked at. A weight counts
-        the words that are evidence for the tag and the prior; ``explain`` has the words' shares alone.
-
-        Examples
-        --------
-        >>> [tag for tag, weight in model.rank_tags(corpus)[1]]
-        ['space', 'monster']
-        """
-        return RankedTags.of(self.tag_weights(X, tags=tags), self.tag_names_, n)
-
-    def perplexity(self, X: Any, *, tags: Any = None, method: str = "completion", random_state: int = 0) -> float:
-        """How surprised the model is by a word, as a number of equally likely words: lower is better.
-
-        ``"completion"`` infers each document's topics from half of its words and scores the other half;
-        ``"fitted"`` infers and scores on the same words, which flatters many topics; ``"bound"`` is
-        exp(-bound / words), for the inference methods that bound the likelihood ("paper" and "mixture").
-
-        Examples
-        --------
-        >>> model.perplexity(corpus) < corpus.n_words
-        True
-        """
-        from tagtopic.evaluation.perplexity import perplexity
-
-        check_is_fitted(self)
-        return perplexity(self, X, tags=tags, method=method, random_state=random_state).value
-
-    def score(self, X: Any, y: Any = None, *, tags: Any = None) -> float:
-        """The mean log probability of a word by document completion: higher is better.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> bool(np.isclose(model.score(corpus), -np.log(model.perplexity(corpus))))
-        True
-        """
-        return -float(np.log(self.perplexity(X, tags=tags)))
+    # files
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file, whole or not at all.
@@ -801,63 +706,31 @@ class TagTopicModel(
 
         return load_model(Path(path), cls)
 
-    def aligned(self, X: Any, tags: Any = None) -> Corpus:
-        """X as a Corpus in this model's words and tags; what it has never seen is left out.
-
-        Examples
-        --------
-        >>> model.aligned(["a ship and a zeppelin"]).counts.sum()
-        np.int64(1)
-        """
+    def _topic(self, topic: int) -> int:
         check_is_fitted(self)
-        corpus = self._as_corpus(X, tags, reset=False)
-        if not self._uses_tags:
-            corpus = _inputs.without_tags(corpus)
-        known = _inputs.aligned(corpus, self.words_, self.tag_names_, self.unknown_tags)
-        return _inputs.without_unseen_words(known, self.word_counts_)
+        if not 0 <= topic < len(self.components_):
+            raise ValueError(f"there is no topic {topic}: the model has {len(self.components_)}, from 0")
+        return topic
 
-    @property
-    def parameters_(self) -> Parameters:
-        """The learnt parameters as inference takes them.
-
-        Examples
-        --------
-        >>> model.parameters_.psi.shape == (corpus.n_words, 2)
-        True
-        """
+    def _tag(self, tag: str) -> int:
         check_is_fitted(self)
-        return Parameters(
-            psi=self.components_.T,
-            theta=self.tag_topics_,
-            pi=self.tag_weight_prior_,
-            pi_latent=self.latent_weight_prior_,
-            mu=self.latent_topic_prior_,
-            latent=self._latent,
-        )
+        try:
+            return self.tag_names_.index(tag)
+        except ValueError:
+            near = suggest_names(tag, self.tag_names_)
+            hint = f"; near it are {', '.join(map(repr, near))}" if near else ""
+            raise ValueError(f"the model has never seen the tag {tag!r}{hint}") from None
 
     def _posteriors(self, X: Any, tags: Any) -> DocumentPosteriors:
         return self._infer(self.aligned(X, tags))
 
-    def _checkpoint(self, corpus: Collection) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        settings = {**self.get_params(), "inference": method_of(self.inference).name}
-        return Checkpoint.of(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, settings)
+    def _infer(self, aligned: Corpus) -> DocumentPosteriors:
+        return infer(self.parameters_, method_of(self.inference).for_new_documents.name, aligned, self.n_jobs)
 
-    def _training_corpus(self, X: Any, tags: Any) -> Collection:
-        corpus: Collection
-        if isinstance(X, RemoteCorpus):
-            corpus = _inputs.remote(X, tags, uses_tags=self._uses_tags)
-            self._take_columns(X.n_words)
-        else:
-            here = self._as_corpus(X, tags, reset=True)
-            corpus = here if self._uses_tags else _inputs.without_tags(here)
-        _settings.check_settings(self, corpus)
-        if not corpus.n_tokens:
-            raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
-        if not self._latent:
-            _settings.require_tags(corpus)
-        return corpus
+    def _only_words(self, X: Any) -> Corpus:
+        corpus = self._as_corpus(X, None, reset=False)
+        words = _inputs.aligned(_inputs.without_tags(corpus), self.words_, (), "ignore")
+        return _inputs.without_unseen_words(words, self.word_counts_)
 
     def _as_corpus(self, X: Any, tags: Any, *, reset: bool) -> Corpus:
         if isinstance(X, RemoteCorpus):
@@ -884,7 +757,7 @@ class TagTopicModel(
                 self._take_columns(corpus.n_words)
             return corpus
         _inputs.check_no_documents(X)
-        counts = validate_data(self, X, accept_sparse="csr", dtype=NUMBERS, reset=reset)
+        counts = validate_data(self, X, accept_sparse="csr", dtype=NUMERIC, reset=reset)
         check_non_negative(counts, type(self).__name__)
         words = getattr(self, "feature_names_in_", None) if reset else self.words_
         return _inputs.corpus_from_matrix(sp.csr_array(counts), tags, words, known_tags)
@@ -894,6 +767,38 @@ class TagTopicModel(
         self.n_features_in_ = number
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def _training_corpus(self, X: Any, tags: Any) -> Collection:
+        corpus: Collection
+        if isinstance(X, RemoteCorpus):
+            corpus = _inputs.remote(X, tags, uses_tags=self._uses_tags)
+            self._take_columns(X.n_words)
+        else:
+            here = self._as_corpus(X, tags, reset=True)
+            corpus = here if self._uses_tags else _inputs.without_tags(here)
+        _settings.check_settings(self, corpus)
+        if not corpus.n_tokens:
+            raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
+        if not self._latent:
+            _settings.require_tags(corpus)
+        return corpus
+
+    @contextmanager
+    def _start_fit(
+        self, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+    ) -> Iterator[Fit]:
+        """The fit that the settings ask for, from its start or from where it was saved."""
+        start = online_fit if self.learning == _settings.ONLINE else batch_fit
+        with start(self, corpus, watch, saved, engine) as fit:
+            if saved is not None:
+                saved.restore(fit)
+            yield fit
+
+    def _checkpoint(self, corpus: Collection) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        settings = {**self.get_params(), "inference": method_of(self.inference).name}
+        return Checkpoint.of(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, settings)
 
     def _keep(self, corpus: Collection, outcome: Standing, history: History) -> None:
         parameters = outcome.parameters
@@ -930,45 +835,5 @@ class TagTopicModel(
         return tags
 
 
-@contextmanager
-def fit_of(
-    model: TagTopicModel, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
-) -> Iterator[Fit]:
-    """The fit that the settings ask for, from its start or from where it was saved."""
-    begin = online_fit if model.learning == _settings.ONLINE else batch_fit
-    with begin(model, corpus, watch, saved, engine) as fit:
-        if saved is not None:
-            saved.restore(fit)
-        yield fit
-
-
-@contextmanager
-def batch_fit(
-    model: TagTopicModel, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
-) -> Iterator[Fit]:
-    """Expectation maximisation on an engine."""
-    now = saved.now if saved else None
-    parameters, priors = (now.parameters, now.priors) if now else _settings.start_parameters(model, corpus)
-    settings = _settings.em_settings(model, corpus)
-    usual: Engine = corpus.engine if isinstance(corpus, RemoteCorpus) else LocalEngine(model.n_jobs)
-    documents: Any = corpus  # each engine takes those of its own kind, and refuses others
-    with (engine or usual).start(documents, parameters, model.inference) as run:
-        yield ExpectationMaximisation(run, parameters, priors, settings, watch)
-
-
-@contextmanager
-def online_fit(
-    model: TagTopicModel, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
-) -> Iterator[Fit]:
-    """Passes over the corpus in mini-batches."""
-    if (engine is not None and not isinstance(engine, LocalEngine)) or not isinstance(corpus, Corpus):
-        raise ValueError("learning='online' runs on this machine, not on a cluster: use learning='batch' there")
-    parameters, priors = _settings.start_parameters(model, corpus)
-    settings = _settings.em_settings(model, corpus)
-    running = Running.begin(parameters, corpus.word_counts(), corpus.tag_sizes().astype(np.float64))
-    local = engine or LocalEngine(model.n_jobs)
-    with ThreadPool(local.n_jobs) as workers, closing(Spill(local.scratch, at=local.spill_at)) as spill:
-        learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, workers)
-        states = States(corpus.tags.indptr, start_state(corpus, parameters, spill))
-        seed = _settings.seed_of(model)
-        yield OnlinePasses(learner, corpus, settings, watch, batch_size=model.batch_size, seed=seed, states=states)
+def _names(ranked: list[tuple[str, float]], between: str) -> str:
+    return between.join(name for name, _ in ranked)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,16 +18,20 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Float64s
 from tagtopic._core.notices import warn
 from tagtopic._core.parallel import Parallel
-from tagtopic.engines.base import Run, Statistics
+from tagtopic.corpus.collection import Collection, RemoteCorpus
+from tagtopic.engines.base import Engine, Run, Statistics
+from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.priors.tag_weights import HyperPrior, ran_away
 from tagtopic.inference.priors.topic_words import HeldOutWords, better_word_prior, with_word_prior
 from tagtopic.inference.types import Parameters, Priors, State
-from tagtopic.models._settings import EMSettings, Learning, smoothed_shares
+from tagtopic.models._settings import EMSettings, Learning, em_settings, smoothed_shares, start_parameters
 from tagtopic.models._snapshot import Standing
 
 if TYPE_CHECKING:
-    pass
+    from tagtopic.models._base import TagTopicModel
+    from tagtopic.models._checkpoint import Saved
+    from tagtopic.models._validation import HeldOut
 
 
 SETTLED_PRIORS = 0.01
@@ -242,3 +247,17 @@ class ExpectationMaximisation(Fit):
 def _distance(one: Float64s, other: Float64s) -> float:
     """The mean absolute logarithm of their ratios."""
     return float(np.abs(np.log(one / other)).mean())
+
+
+@contextmanager
+def batch_fit(
+    model: TagTopicModel, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+) -> Iterator[Fit]:
+    """Start expectation maximisation on an engine."""
+    now = saved.now if saved else None
+    parameters, priors = (now.parameters, now.priors) if now else start_parameters(model, corpus)
+    settings = em_settings(model, corpus)
+    usual: Engine = corpus.engine if isinstance(corpus, RemoteCorpus) else LocalEngine(model.n_jobs)
+    documents: Any = corpus  # each engine takes those of its own kind, and refuses others
+    with (engine or usual).start(documents, parameters, model.inference) as run:
+        yield ExpectationMaximisation(run, parameters, priors, settings, watch)

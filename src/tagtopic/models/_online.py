@@ -9,22 +9,25 @@ each document's inference stands, as batch learning does, and go on from there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s
-from tagtopic._core.mapped import column_sizes, column_sums, release
+from tagtopic._core.mapped import Spill, column_sizes, column_sums, release
 from tagtopic._core.parallel import cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.collection import Collection
 from tagtopic.corpus.matrices import csr
-from tagtopic.engines.base import Statistics
+from tagtopic.engines.base import Engine, Statistics
 from tagtopic.engines.blocks import KEPT_ENTRIES, blocks_of
-from tagtopic.engines.local import LocalRun, start_state
+from tagtopic.engines.local import LocalEngine, LocalRun, start_state
 from tagtopic.inference.m_step import FLOOR, normalise_rows
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.latent_topics import update_latent_prior
@@ -34,8 +37,20 @@ from tagtopic.inference.special import inverse_digamma_of
 from tagtopic.inference.svi import blend_rows, take_topics
 from tagtopic.inference.types import Behind, Parameters, Priors, State
 from tagtopic.models._batch import Fit, Watch
-from tagtopic.models._settings import EMSettings, Learning, smoothed_shares
+from tagtopic.models._settings import (
+    EMSettings,
+    Learning,
+    em_settings,
+    seed_of,
+    smoothed_shares,
+    start_parameters,
+)
 from tagtopic.models._snapshot import Standing
+
+if TYPE_CHECKING:
+    from tagtopic.models._base import TagTopicModel
+    from tagtopic.models._checkpoint import Saved
+    from tagtopic.models._validation import HeldOut
 
 FORGETTING = 0.6
 """A row that has seen n tokens before moves by (m / (n + m))^this towards m new ones: below 1, so that what was
@@ -426,3 +441,21 @@ class OnlinePasses(Fit):
         learner.priors = Priors(arrays["alpha"], arrays["beta"])
         for mine, saved in zip(self.states.all, (arrays[name] for name in State._fields), strict=True):
             mine[:] = saved
+
+
+@contextmanager
+def online_fit(
+    model: TagTopicModel, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+) -> Iterator[Fit]:
+    """Start passes over the corpus in mini-batches."""
+    if (engine is not None and not isinstance(engine, LocalEngine)) or not isinstance(corpus, Corpus):
+        raise ValueError("learning='online' runs on this machine, not on a cluster: use learning='batch' there")
+    parameters, priors = start_parameters(model, corpus)
+    settings = em_settings(model, corpus)
+    running = Running.begin(parameters, corpus.word_counts(), corpus.tag_sizes().astype(np.float64))
+    local = engine or LocalEngine(model.n_jobs)
+    with ThreadPool(local.n_jobs) as workers, closing(Spill(local.scratch, at=local.spill_at)) as spill:
+        learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, workers)
+        states = States(corpus.tags.indptr, start_state(corpus, parameters, spill))
+        seed = seed_of(model)
+        yield OnlinePasses(learner, corpus, settings, watch, batch_size=model.batch_size, seed=seed, states=states)

@@ -17,7 +17,7 @@ from tagtopic.explore.views.parts import (
     with_numbers,
     words_of,
 )
-from tagtopic.models._base import most_alike
+from tagtopic.models._queries import nearest_rows
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
@@ -79,7 +79,7 @@ def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True
         topics=topic_mix(explorer, model.tag_topics_[number]),
         words=words_of(explorer, distribution, n),
         distinctive=distinctive_words(explorer, distribution, max(frequency, 1e-3), n),
-        similar=with_numbers(explorer, most_alike(explorer.tag_roots, number, model.tag_names_, n)),
+        similar=with_numbers(explorer, nearest_rows(explorer.tag_roots, number, model.tag_names_, n)),
         n_documents=None if explorer.corpus is None else _count(explorer, number),
         document_topics=None if explorer.corpus is None else _document_topics(explorer, number),
         documents=None if explorer.corpus is None else _documents(explorer, number, n),

@@ -23,7 +23,7 @@ from tagtopic.explore.views.parts import (
     with_numbers,
     words_of,
 )
-from tagtopic.models._base import most_of_topic
+from tagtopic.models._queries import top_by_share
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
@@ -87,7 +87,7 @@ def _near(explorer: Explorer, number: int, n: int = 5) -> tuple[TopicShare, ...]
 
 def _documents(explorer: Explorer, number: int, n: int) -> tuple[DocumentValue, ...]:
     corpus = explorer.documents
-    most = most_of_topic(explorer.posteriors.topics[:, number], corpus.lengths(), n)
+    most = top_by_share(explorer.posteriors.topics[:, number], corpus.lengths(), n)
     return tuple(DocumentValue(corpus.ids[d], d, share) for d, share in most)
 
 
