@@ -20,9 +20,10 @@ import numba
 import numpy as np
 
 from tagtopic import Corpus
-from tagtopic._core.files import new_folder
-from tagtopic._core.mapped import GrowingArray
-from tagtopic._core.strings import Names, finish_hash
+from tagtopic._core.files import atomic_folder
+from tagtopic._core.hashing import GOLDEN_GAMMA, splitmix64
+from tagtopic._core.memmap import GrowingArray
+from tagtopic._core.strings import StringArray
 from tagtopic.corpus import matrices, storage
 
 TOPICS = 100
@@ -31,7 +32,6 @@ TOKENS = 119
 """Tokens in a document; about 100 of its words are then distinct."""
 
 BLOCK = 20_000
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Size:
 @numba.njit(cache=True)
 def uniform(seed: Any, step: Any) -> float:
     """Number ``step`` of a document's random numbers, from 0 to 1."""
-    return float(finish_hash(seed + np.uint64(step) * GOLDEN) >> np.uint64(11)) / 9007199254740992.0
+    return float(splitmix64(seed + np.uint64(step) * GOLDEN_GAMMA) >> np.uint64(11)) / 9007199254740992.0
 
 
 @numba.njit(cache=True)
@@ -59,7 +59,7 @@ def draw(first: int, last: int, n_tags: int, n_words: int, most: int) -> Any:
     drawn, own = np.empty(most, np.int64), np.empty(5, np.int64)
     entries = tag_entries = 0
     for d in range(n):
-        seed = finish_hash(np.uint64(first + d + 1) * GOLDEN)
+        seed = splitmix64(np.uint64(first + d + 1) * GOLDEN_GAMMA)
         own_tags = 1 + int(5 * uniform(seed, 1))
         for j in range(own_tags):
             own[j] = int(math.exp(uniform(seed, 2 + j) * math.log(n_tags + 1.0))) - 1
@@ -73,9 +73,9 @@ def draw(first: int, last: int, n_tags: int, n_words: int, most: int) -> Any:
             if uniform(seed, 11 + 4 * i) < 0.6:
                 tag = chosen[int(len(chosen) * uniform(seed, 12 + 4 * i))]
                 side = 2 * tag + (1 if uniform(seed, 13 + 4 * i) < 0.3 else 0)
-                topic = finish_hash(np.uint64(side + 1) * GOLDEN) % np.uint64(TOPICS)
+                topic = splitmix64(np.uint64(side + 1) * GOLDEN_GAMMA) % np.uint64(TOPICS)
                 group = rank // GROUP
-                mark = finish_hash((np.uint64(group) * np.uint64(TOPICS) + topic + np.uint64(1)) * GOLDEN)
+                mark = splitmix64((np.uint64(group) * np.uint64(TOPICS) + topic + np.uint64(1)) * GOLDEN_GAMMA)
                 rank = min(group * GROUP + int(mark % np.uint64(GROUP)), n_words - 1)
             drawn[i] = rank
         ordered = np.sort(drawn[:length])
@@ -93,7 +93,7 @@ def draw(first: int, last: int, n_tags: int, n_words: int, most: int) -> Any:
 def write_corpus(path: Path, size: Size) -> None:
     """Draw the corpus block by block into a folder for ``Corpus.open``."""
     most = round(TOKENS * 4 / 3)  # lengths are uniform between half of this and all of it
-    with new_folder(path, marker=storage.MARKER) as folder:
+    with atomic_folder(path, marker=storage.MARKER) as folder:
         with ExitStack() as files:
             arrays = {
                 name: files.enter_context(GrowingArray(folder / f"{name}.npy", kind, spill_at=0))
@@ -104,7 +104,7 @@ def write_corpus(path: Path, size: Size) -> None:
             for first in range(0, size.documents, BLOCK):
                 last = min(first + BLOCK, size.documents)
                 sizes, words, counts, tag_sizes, tags = draw(first, last, size.tags, size.words, most)
-                ids = Names.of(map(str, range(first, last)))
+                ids = StringArray.of(map(str, range(first, last)))
                 arrays["counts.indptr"].append(np.cumsum(sizes) + len(arrays["counts.indices"]))
                 arrays["counts.indices"].append(words)
                 arrays["counts.data"].append(counts)
@@ -120,7 +120,7 @@ def write_corpus(path: Path, size: Size) -> None:
             matrices.csr(done[f"{m}.indptr"], done[f"{m}.indices"], done[f"{m}.data"], n)
             for m, n in (("counts", size.words), ("tags", size.tags))
         )
-        ids = Names(done["ids.offsets"], done["ids.bytes"])
+        ids = StringArray(done["ids.offsets"], done["ids.bytes"])
         storage.write_marker(folder, Corpus(counts=counts, tags=tags, words=names[0], tag_names=names[1], ids=ids))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tagtopic._core.files import replacing, write_text
+from tagtopic._core.files import atomic_file, write_text
 
 
 def test_what_was_there_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
@@ -20,14 +20,14 @@ def test_what_was_there_stays_until_the_new_one_is_whole(tmp_path: Path) -> None
 
 
 def write_half(path: Path, problem: type[BaseException]) -> None:
-    with replacing(path) as temporary:
+    with atomic_file(path) as temporary:
         temporary.write_text("half")
         raise problem
 
 
 def test_two_who_write_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
     path = tmp_path / "cell.json"
-    with replacing(path) as first, replacing(path) as second:
+    with atomic_file(path) as first, atomic_file(path) as second:
         first.write_text("first")
         second.write_text("second")
     assert path.read_text() == "first"  # the last that was done

@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_info
 
 from tagtopic import Corpus
 from tagtopic._core.blas import one_blas_thread
-from tagtopic._core.threads import count_of_threads
+from tagtopic._core.threads import effective_n_jobs
 
 
 def blas_threads() -> list[int]:
@@ -15,12 +15,12 @@ def blas_threads() -> list[int]:
 
 
 def test_number_of_threads_follows_scikit_learn() -> None:
-    cores = count_of_threads(None)
-    assert count_of_threads(-1) == cores
-    assert count_of_threads(3) == 3
-    assert count_of_threads(-cores - 5) == 1
+    cores = effective_n_jobs(None)
+    assert effective_n_jobs(-1) == cores
+    assert effective_n_jobs(3) == 3
+    assert effective_n_jobs(-cores - 5) == 1
     with pytest.raises(ValueError, match="n_jobs is 0"):
-        count_of_threads(0)
+        effective_n_jobs(0)
 
 
 def test_a_corpus_takes_the_same_numbers() -> None:

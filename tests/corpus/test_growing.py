@@ -3,7 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tagtopic._core.mapped import GrowingArray, row_blocks
+from tagtopic._core.arrays import row_blocks
+from tagtopic._core.memmap import GrowingArray
 
 
 @pytest.mark.parametrize("spill_at", [0, 1, 40, 10**6])

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tagtopic._core import mapped
+from tagtopic._core import memmap
 from tagtopic.corpus import Corpus, matrices
 from tagtopic.datasets import make_tagged_corpus
 
@@ -29,9 +29,9 @@ def test_released_pages_are_not_in_memory_and_can_be_read_again(tmp_path: Path) 
     array = np.load(tmp_path / "a.npy", mmap_mode="r").view(np.ndarray)
     assert array.sum() == (1 << 20) * ((1 << 20) - 1) // 2
     assert resident_pages(array) > 8000
-    mapped.release(array[: 1 << 19])
+    memmap.release(array[: 1 << 19])
     assert 1000 < resident_pages(array) < 7000  # large pages are given back whole
-    mapped.release(array)
+    memmap.release(array)
     assert resident_pages(array) < 100
     assert array[-1] == (1 << 20) - 1
 
@@ -39,18 +39,18 @@ def test_released_pages_are_not_in_memory_and_can_be_read_again(tmp_path: Path) 
 def test_what_was_written_to_a_map_survives_its_release(tmp_path: Path) -> None:
     array = np.memmap(tmp_path / "a", np.float32, "w+", shape=(5000, 3)).view(np.ndarray)
     array[:] = 7.0
-    mapped.release(array[100:4000])
+    memmap.release(array[100:4000])
     assert np.all(array == 7.0)
 
 
 def test_arrays_in_memory_are_left_alone() -> None:
-    mapped.release(np.ones(5), np.empty(0))
+    memmap.release(np.ones(5), np.empty(0))
 
 
 @pytest.mark.parametrize("wrong", [-1, 2, 2_000_000_000])
 def test_a_column_that_is_not_there_is_refused(wrong: int) -> None:
     counts = matrices.csr(np.array([0, 2]), np.array([1, wrong], np.int32), np.ones(2, np.int32), 2)
-    for function in (mapped.column_sums, mapped.column_sizes):
+    for function in (matrices.column_sums, matrices.column_sizes):
         with pytest.raises(ValueError, match=f"column {wrong} of a matrix with 2 columns"):
             function(counts)
 
@@ -58,16 +58,16 @@ def test_a_column_that_is_not_there_is_refused(wrong: int) -> None:
 def test_an_array_knows_its_file(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.arange(9))
     array = np.load(tmp_path / "a.npy", mmap_mode="r").view(np.ndarray)
-    assert mapped.file_of(array) == mapped.file_of(array[2:5][1:]) == tmp_path / "a.npy"
-    assert mapped.file_of(array.copy()) is None
+    assert memmap.file_of(array) == memmap.file_of(array[2:5][1:]) == tmp_path / "a.npy"
+    assert memmap.file_of(array.copy()) is None
 
 
 @pytest.mark.parametrize("entries", [1, 70, 1 << 21])
 def test_sums_by_part_are_the_sums_of_the_whole(entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapped, "BLOCK_ENTRIES", entries)
+    monkeypatch.setattr(matrices, "BLOCK_ENTRIES", entries)
     counts = CORPUS.counts
-    np.testing.assert_array_equal(mapped.column_sums(counts), counts.sum(axis=0))
-    np.testing.assert_array_equal(mapped.column_sizes(counts), (counts.toarray() > 0).sum(axis=0))
+    np.testing.assert_array_equal(matrices.column_sums(counts), counts.sum(axis=0))
+    np.testing.assert_array_equal(matrices.column_sizes(counts), (counts.toarray() > 0).sum(axis=0))
     np.testing.assert_array_equal(CORPUS.lengths(), counts.sum(axis=1))
     with_gaps = Corpus.from_counts([[0, 0], [1, 2], [0, 0], [3, 0]])
     assert with_gaps.lengths().tolist() == [0, 3, 0, 3]

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagtopic._core.strings import Names
+from tagtopic._core.strings import StringArray
 
 strings = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=30)
 
 
 @given(strings)
 def test_packs_and_gives_back_every_string(values: list[str]) -> None:
-    names = Names.of(values)
+    names = StringArray.of(values)
     assert list(names) == values
     assert [names[i] for i in range(len(names))] == values
     assert names == values
@@ -21,7 +21,7 @@ def test_packs_and_gives_back_every_string(values: list[str]) -> None:
 
 @given(strings, st.data())
 def test_slices_and_takes_like_a_list(values: list[str], data: st.DataObject) -> None:
-    names = Names.of(values)
+    names = StringArray.of(values)
     part = data.draw(st.slices(len(values)))
     assert list(names[part]) == values[part]
     if values:
@@ -31,14 +31,14 @@ def test_slices_and_takes_like_a_list(values: list[str], data: st.DataObject) ->
 
 
 def test_a_contiguous_slice_is_a_view() -> None:
-    names = Names.of(["a", "bc", "def", "g"])
+    names = StringArray.of(["a", "bc", "def", "g"])
     assert np.shares_memory(names[1:3].data, names.data)
     assert list(names[1:3]) == ["bc", "def"]
 
 
 def test_iterates_over_more_than_one_block() -> None:
     values = [f"id-{i}é" for i in range(10_000)]
-    assert list(Names.of(values)) == values
+    assert list(StringArray.of(values)) == values
 
 
 def test_hash_is_fnv1a_with_a_splitmix_finish() -> None:
@@ -51,19 +51,19 @@ def test_hash_is_fnv1a_with_a_splitmix_finish() -> None:
         return h ^ h >> 31
 
     values = ["", "a", "word", "żółć", "日本語", "x" * 1000]
-    assert Names.of(values).hashes().tolist() == [twin(value) for value in values]
+    assert StringArray.of(values).hashes().tolist() == [twin(value) for value in values]
 
 
 def test_cannot_be_changed() -> None:
-    names = Names.of(["a"])
+    names = StringArray.of(["a"])
     with pytest.raises(ValueError, match="read-only"):
         names.data[0] = 0
 
 
 def test_refuses_what_is_not_a_string_or_not_utf8() -> None:
     with pytest.raises(TypeError, match="name 1 is 3, a int"):
-        Names.of(["a", 3])  # type: ignore[list-item]
+        StringArray.of(["a", 3])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="lone surrogate"):
-        Names.of(["\ud800"])
+        StringArray.of(["\ud800"])
     with pytest.raises(IndexError, match="there is no name 2"):
-        Names.of(["a"])[2]
+        StringArray.of(["a"])[2]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagtopic._core.mapped import Spill
+from tagtopic._core.memmap import TemporaryArrays
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
@@ -80,7 +80,7 @@ def test_every_words_sums_add_up_to_its_tokens() -> None:
 @pytest.mark.parametrize("at", [0, 1 << 20])
 @pytest.mark.parametrize("kind", [TWTM, TWDA])
 def test_documents_are_taken_up_where_they_were_left(kind: type[TagTopicModel], at: int, tmp_path: Path) -> None:
-    with closing(Spill(tmp_path, at=at)) as spill:
+    with closing(TemporaryArrays(tmp_path, at=at)) as spill:
         parameters, _ = _settings.start_parameters(kind(4, random_state=0), SMALL)
         states = States(SMALL.tags.indptr, start_state(SMALL, parameters, spill))
         assert bool(list(tmp_path.iterdir())) == (at == 0)

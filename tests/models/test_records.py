@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tagtopic._core.records import Coded, Records
-from tagtopic.corpus import Names
+from tagtopic._core.records import Categorical, Records
+from tagtopic.corpus import StringArray
 from tagtopic.tagging.ranking import RankedTags
 
 MADE: list[int] = []
@@ -17,7 +17,7 @@ def make(i: int) -> tuple[str, float]:
 
 
 RECORDS = Records(
-    {"name": Coded(np.arange(6) % 3, ("a", "b", "c")), "value": np.arange(6) / 2}, make, np.array([5, 3, 1, 0])
+    {"name": Categorical(np.arange(6) % 3, ("a", "b", "c")), "value": np.arange(6) / 2}, make, np.array([5, 3, 1, 0])
 )
 
 
@@ -61,7 +61,7 @@ def test_ranked_tags_against_plain_sorting() -> None:
 
 def test_ranked_tags_as_a_table() -> None:
     weights = sp.csr_array(np.array([[0.2, 0.7], [0.0, 0.0], [0.9, 0.0]]))
-    table = RankedTags.of(weights, ("x", "y")).table(Names.of(["d0", "d1", "d2"]))
+    table = RankedTags.of(weights, ("x", "y")).table(StringArray.of(["d0", "d1", "d2"]))
     assert table.to_pylist() == [
         {"id": "d0", "rank": 1, "tag": "y", "weight": 0.7},
         {"id": "d0", "rank": 2, "tag": "x", "weight": 0.2},

@@ -50,7 +50,6 @@ def test_a_large_corpus_goes_through_files_and_comes_out_the_same(monkeypatch: p
     with hold_out(TRAIN, 0.3, 0) as (training, _):
         expected = training.fingerprint()
     monkeypatch.setattr(_validation, "BLOCK_ENTRIES", 700)
-    monkeypatch.setattr("tagtopic._core.mapped.GROWING_SPILL_AT", 1000)
     with hold_out(TRAIN, 0.3, 0) as (training, _):
         assert training.fingerprint() == expected
 

@@ -1,1 +1,1 @@
-"""Helpers without domain knowledge: compiled kernels, threads, files, progress bars, optional imports."""
+"""Helpers without domain knowledge: compiled kernels, hash tables, arrays and strings, threads, files, display."""

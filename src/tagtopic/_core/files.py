@@ -1,11 +1,7 @@
-"""Folders that appear whole or not at all.
-
-Files that appear whole or not at all.
-"""
+"""Atomic writes: a file or folder appears complete or not at all."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -15,11 +11,11 @@ from uuid import uuid4
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary name beside ``path`` to write to; on success, and when it is on the disk, it takes that name.
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path to write to; on success it is synced to disk and renamed to ``path``.
 
-    If anything goes wrong on the way, Ctrl-C included, it is removed and ``path`` is as it was. Several may write the
-    same file at once: the last one stays.
+    On any exception, KeyboardInterrupt included, it is removed and ``path`` is unchanged. Of several concurrent
+    writers of one file the last one wins.
     """
     temporary = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
@@ -32,18 +28,17 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, as UTF-8."""
-    with replacing(path) as temporary:
+    """Write a text file as UTF-8, atomically."""
+    with atomic_file(path) as temporary:
         temporary.write_text(text, "utf-8")
 
 
-@contextlib.contextmanager
-def new_folder(path: Path, *, marker: str) -> Iterator[Path]:
-    """Give a temporary folder beside `path` to write into; on success it takes the name `path`.
+@contextmanager
+def atomic_folder(path: Path, *, marker: str) -> Iterator[Path]:
+    """Yield a temporary folder to write into; on success it is renamed to ``path``.
 
-    If anything goes wrong on the way, Ctrl-C included, it is removed and `path` is as it was.
-    An older folder at `path` is replaced only if it holds the file `marker`, so that a mistyped
-    path never costs anybody their files.
+    On any exception, KeyboardInterrupt included, it is removed and ``path`` is unchanged. An existing folder is
+    replaced only if it is empty or has the file ``marker``, so that a mistyped path costs nobody their files.
     """
     check_replaceable(path, marker=marker)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +53,7 @@ def new_folder(path: Path, *, marker: str) -> Iterator[Path]:
 
 
 def check_replaceable(path: Path, *, marker: str) -> None:
-    """Refuse a path where something other than an older folder of ours, or an empty folder, already is."""
+    """Raise if anything but an empty folder or an older folder with the marker exists at this path."""
     if path.is_dir():
         if not (path / marker).exists() and any(path.iterdir()):
             raise FileExistsError(f"{path} is a folder with other things in it; choose another name or remove it")

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.mapped import write_array
+from tagtopic._core.memmap import write_array
 
 Arrays = dict[str, NDArray[Any]]
 

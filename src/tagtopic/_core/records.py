@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Coded:
+class Categorical:
     """A column of names: the number of each record's name, and the names."""
 
     codes: NDArray[Any]
     names: Sequence[str]
 
 
-Column = NDArray[Any] | Coded
+Column = NDArray[Any] | Categorical
 
 
 class Records(Sequence[T], Generic[T]):
@@ -32,7 +32,9 @@ class Records(Sequence[T], Generic[T]):
         self._columns = dict(columns)
         self._make = make
         first = next(iter(self._columns.values()))
-        self._order = np.arange(len(first.codes if isinstance(first, Coded) else first)) if order is None else order
+        self._order = (
+            np.arange(len(first.codes if isinstance(first, Categorical) else first)) if order is None else order
+        )
 
     def __len__(self) -> int:
         return len(self._order)
@@ -61,14 +63,14 @@ class Records(Sequence[T], Generic[T]):
     def column(self, name: str) -> Any:
         """One column of all records, in their order: numbers as an array, names as a list."""
         found = self._columns[name]
-        if isinstance(found, Coded):
+        if isinstance(found, Categorical):
             return [found.names[i] for i in found.codes[self._order]]
         return found[self._order]
 
     def by(self, name: str) -> dict[str, Records[T]]:
         """The records of each name in a column of names, in their order."""
         found = self._columns[name]
-        if not isinstance(found, Coded):
+        if not isinstance(found, Categorical):
             raise TypeError(f"the column {name!r} has numbers, not names")
         codes = found.codes[self._order]
         order = np.argsort(codes, kind="stable")
@@ -84,7 +86,7 @@ class Records(Sequence[T], Generic[T]):
 
         arrays = {}
         for name, found in self._columns.items():
-            if isinstance(found, Coded):
+            if isinstance(found, Categorical):
                 used, codes = np.unique(found.codes[self._order], return_inverse=True)
                 names = pa.array([found.names[i] for i in used], pa.string())
                 arrays[name] = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)

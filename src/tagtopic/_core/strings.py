@@ -1,4 +1,6 @@
-"""Millions of short strings in two arrays, which can be memory-mapped."""
+"""Millions of short strings in flat arrays: a packed sequence, and a hash table that numbers them."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -7,18 +9,25 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core import ragged
+from tagtopic._core.arrays import offsets_of, take_row_range, take_rows
+from tagtopic._core.hashing import EMPTY, fill_slots, find_slot, hash_strings, n_slots_for
 from tagtopic._core.jit import compiled
 
-FNV_START = np.uint64(0xCBF29CE484222325)
-FNV_PRIME = np.uint64(0x100000001B3)
+MAX_STRINGS = 2**31 - 2
 
 
-class Names(Sequence[str]):
-    """An immutable sequence of strings: UTF-8 bytes end to end, and the offset where each begins.
+class StringArray(Sequence[str]):
+    """An immutable sequence of strings, packed: UTF-8 bytes end to end, and the offset where each begins.
 
-    A million document ids as Python strings take about 60 MB and a slow start; packed they take
-    their bytes plus 8 each, and slices of them are views.
+    A million document ids as Python strings take about 60 MB and are slow to load; packed they take their bytes plus
+    8 each, they can be memory-mapped, and slices of them are views.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (n + 1,)
+        Where each string begins in `data`, followed by the end of the last one.
+    data : ndarray of uint8
+        The UTF-8 bytes of all strings.
 
     Examples
     --------
@@ -37,27 +46,42 @@ class Names(Sequence[str]):
         self._bytes.flags.writeable = False
 
     @classmethod
-    def of(cls, strings: Iterable[str]) -> "Names":
-        """Pack strings; anything that is not a string or cannot be written as UTF-8 is an error."""
-        if isinstance(strings, Names):
+    def of(cls, strings: Iterable[str], *, errors: str = "strict") -> StringArray:
+        """Pack strings.
+
+        Parameters
+        ----------
+        strings : iterable of str
+            The strings.
+        errors : {"strict", "replace"}, default="strict"
+            Whether a lone surrogate, which UTF-8 has no bytes for, is an error or replaced by "?".
+
+        Raises
+        ------
+        TypeError
+            If anything is not a string.
+        ValueError
+            If a string cannot be encoded as UTF-8.
+        """
+        if isinstance(strings, StringArray):
             return strings
-        encoded = [_encode(string, i) for i, string in enumerate(strings)]
+        encoded = [_encode(string, i, errors) for i, string in enumerate(strings)]
         lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
-        return cls(ragged.offsets_of(lengths), np.frombuffer(b"".join(encoded), dtype=np.uint8))
+        return cls(offsets_of(lengths), np.frombuffer(b"".join(encoded), dtype=np.uint8))
 
     @classmethod
-    def numbered(cls, n: int) -> "Names":
-        """The names "0", "1", … "n - 1"."""
+    def numbered(cls, n: int) -> StringArray:
+        """Return the strings "0", "1", … "n - 1"."""
         return cls.of(map(str, range(n)))
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Where each string begins in `data`, and at the end where the last one stops."""
+        """Where each string begins in `data`, followed by the end of the last one."""
         return self._offsets
 
     @property
     def data(self) -> NDArray[np.uint8]:
-        """The UTF-8 bytes of all strings, one after the other."""
+        """The UTF-8 bytes of all strings, end to end."""
         return self._bytes
 
     def __len__(self) -> int:
@@ -66,12 +90,12 @@ class Names(Sequence[str]):
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, index: slice) -> "Names": ...
-    def __getitem__(self, index: int | slice) -> "str | Names":
+    def __getitem__(self, index: slice) -> StringArray: ...
+    def __getitem__(self, index: int | slice) -> str | StringArray:
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
             if step == 1:
-                return Names(*ragged.take_range(self._offsets, self._bytes, start, max(start, stop)))
+                return StringArray(*take_row_range(self._offsets, self._bytes, start, max(start, stop)))
             return self.take(np.arange(start, stop, step))
         i = index + len(self) if index < 0 else index
         if not 0 <= i < len(self):
@@ -88,7 +112,7 @@ class Names(Sequence[str]):
                 yield data[start - base : stop - base].decode()
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Names):
+        if isinstance(other, StringArray):
             return len(self) == len(other) and (
                 np.array_equal(self._offsets, other._offsets) and np.array_equal(self._bytes, other._bytes)
             )
@@ -99,54 +123,146 @@ class Names(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = ", ".join(repr(name) for name in self[:5])
-        return f"Names([{shown}{', …' if len(self) > 5 else ''}], {len(self)} in all)"
+        shown = ", ".join(repr(string) for string in self[:5])
+        return f"StringArray([{shown}{', …' if len(self) > 5 else ''}], {len(self)} in all)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Names, (np.array(self._offsets), np.array(self._bytes))
+        return StringArray, (np.array(self._offsets), np.array(self._bytes))
 
-    def take(self, indices: NDArray[Any]) -> "Names":
-        """The names at these positions, in this order."""
-        return Names(*ragged.take(self._offsets, self._bytes, np.asarray(indices, dtype=np.int64)))
+    def take(self, indices: NDArray[Any]) -> StringArray:
+        """Return the strings at these positions, in this order."""
+        return StringArray(*take_rows(self._offsets, self._bytes, np.asarray(indices, dtype=np.int64)))
 
-    def concatenated(self, other: "Names") -> "Names":
-        """These names followed by others."""
+    def concatenated(self, other: StringArray) -> StringArray:
+        """Return these strings followed by others."""
         offsets = np.concatenate([self._offsets, other._offsets[1:] - other._offsets[0] + self._offsets[-1]])
-        return Names(offsets, np.concatenate([self._bytes, other._bytes]))
+        return StringArray(offsets, np.concatenate([self._bytes, other._bytes]))
 
     def hashes(self) -> NDArray[np.uint64]:
-        """A 64-bit hash of each string, the same on every platform: FNV-1a, then splitmix64's mixer.
-
-        FNV-1a alone leaves the high bits of short strings poorly mixed.
-        """
+        """Return a 64-bit hash of each string, the same on every platform: FNV-1a, then splitmix64."""
         result = np.empty(len(self), dtype=np.uint64)
-        _hash_strings(self._offsets, self._bytes, result)
+        hash_strings(self._offsets, self._bytes, result)
         return result
 
 
-def _encode(string: str, position: int) -> bytes:
+def _encode(string: str, position: int, errors: str) -> bytes:
     if not isinstance(string, str):
         raise TypeError(f"name {position} is {string!r}, a {type(string).__name__}: names must be strings")
     try:
-        return string.encode()
+        return string.encode(errors=errors)
     except UnicodeEncodeError:
         raise ValueError(
             f"name {position}, {string!r}, has half a character (a lone surrogate) and cannot be stored as UTF-8"
         ) from None
 
 
-@compiled
-def finish_hash(h: Any) -> Any:
-    """The finishing steps of splitmix64: every bit of the result depends on every bit of h."""
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
+class StringTable:
+    """A growing hash table that numbers strings in the order in which they are added.
+
+    A string costs its bytes and about 40 more, a fraction of what a Python dictionary takes, so that the tens of
+    millions of different words of a large file fit into memory.
+    """
+
+    def __init__(self) -> None:
+        self._n = 0
+        self._bytes = np.empty(1 << 12, dtype=np.uint8)
+        self._offsets = np.zeros((1 << 8) + 1, dtype=np.int64)
+        self._hashes = np.empty(1 << 8, dtype=np.uint64)
+        self._slots = np.full(1 << 10, EMPTY, dtype=np.int32)
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def strings(self) -> StringArray:
+        """The strings by number: a view, valid until strings are added."""
+        return StringArray(self._offsets[: self._n + 1], self._bytes[: self._offsets[self._n]])
+
+    def add(self, strings: StringArray, hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """Return the number of each of these strings; those that are new are added."""
+        self._reserve(len(strings), int(strings.offsets[-1] - strings.offsets[0]))
+        numbers = np.empty(len(strings), dtype=np.int32)
+        arrays = (self._slots, self._hashes, self._offsets, self._bytes)
+        self._n = _add_strings(*arrays, self._n, strings.offsets, strings.data, hashes, numbers)
+        return numbers
+
+    def find(self, strings: Iterable[str]) -> NDArray[np.int32]:
+        """Return the number of each of these strings, -1 for those that are not in the table."""
+        wanted = StringArray.of(strings)
+        numbers = np.empty(len(wanted), dtype=np.int32)
+        arrays = (self._slots, self._hashes, self._offsets, self._bytes)
+        _find_strings(*arrays, wanted.offsets, wanted.data, wanted.hashes(), numbers)
+        return numbers
+
+    def _reserve(self, n_strings: int, n_bytes: int) -> None:
+        n = self._n + n_strings
+        if n > MAX_STRINGS:
+            raise ValueError(f"there are more than {MAX_STRINGS:,} different words: the text is not made of words")
+        self._bytes = _grown(self._bytes, int(self._offsets[self._n]) + n_bytes)
+        self._offsets = _grown(self._offsets, n + 1)
+        self._hashes = _grown(self._hashes, n)
+        if 2 * n > len(self._slots):
+            self._slots = fill_slots(self._hashes, self._n, n_slots_for(n))
+
+
+def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
+    if size <= len(array):
+        return array
+    larger = np.empty(max(size, len(array) * 3 // 2), dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
 
 
 @compiled
-def _hash_strings(offsets: Any, data: Any, result: Any) -> None:
-    for i in range(result.size):
-        h = FNV_START
-        for j in range(offsets[i], offsets[i + 1]):
-            h = (h ^ np.uint64(data[j])) * FNV_PRIME
-        result[i] = finish_hash(h)
+def string_slot(slots: Any, hashes: Any, offsets: Any, data: Any, h: Any, text: Any, start: int, stop: int) -> Any:
+    """Return the slot of the string text[start:stop], which is not passed as a slice: that costs more than the search.
+
+    ``hashes``, ``offsets`` and ``data`` are those of the strings in the table, ``h`` is the hash of this one.
+    """
+    slot = find_slot(slots, hashes, h, h & np.uint64(slots.size - 1))
+    while slots[slot] >= 0:
+        other = slots[slot]
+        if offsets[other + 1] - offsets[other] == stop - start:
+            shift = offsets[other] - start
+            i = start
+            while i < stop and data[shift + i] == text[i]:
+                i += 1
+            if i == stop:
+                return slot
+        slot = find_slot(slots, hashes, h, slot + 1)
+    return slot
+
+
+@compiled
+def _add_strings(
+    slots: Any,
+    hashes: Any,
+    offsets: Any,
+    data: Any,
+    n: int,
+    new_offsets: Any,
+    new_data: Any,
+    new_hashes: Any,
+    numbers: Any,
+) -> int:
+    for i in range(numbers.size):
+        start, stop = new_offsets[i], new_offsets[i + 1]
+        slot = string_slot(slots, hashes, offsets, data, new_hashes[i], new_data, start, stop)
+        if slots[slot] < 0:
+            slots[slot] = n
+            hashes[n] = new_hashes[i]
+            offsets[n + 1] = offsets[n] + stop - start
+            for at in range(start, stop):  # one slice into another takes seconds to compile
+                data[offsets[n] + at - start] = new_data[at]
+            n += 1
+        numbers[i] = slots[slot]
+    return n
+
+
+@compiled
+def _find_strings(
+    slots: Any, hashes: Any, offsets: Any, data: Any, new_offsets: Any, new_data: Any, new_hashes: Any, numbers: Any
+) -> None:
+    for i in range(numbers.size):
+        start, stop = new_offsets[i], new_offsets[i + 1]
+        numbers[i] = slots[string_slot(slots, hashes, offsets, data, new_hashes[i], new_data, start, stop)]

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TypeVar
 
 
-def count_of_threads(n_jobs: int | None) -> int:
+def effective_n_jobs(n_jobs: int | None) -> int:
     """scikit-learn's convention, but for None, which here means all cores: results do not depend on the number."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
@@ -27,7 +27,7 @@ class ThreadPool:
     """A pool of threads, started when first needed and ended with the ``with`` block."""
 
     def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_threads = count_of_threads(n_jobs)
+        self.n_threads = effective_n_jobs(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> ThreadPool:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tagtopic._core.arrays import Float64s
-from tagtopic._core.ragged import offsets_of
+from tagtopic._core.arrays import Float64s, offsets_of
 from tagtopic.baselines.base import (
     ForeignBaseline,
     check_positive,

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.isolation import Arrays, ForeignLibraryError, run_isolated
 from tagtopic._core.optional import require
-from tagtopic._core.threads import count_of_threads
+from tagtopic._core.threads import effective_n_jobs
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import move_columns
 from tagtopic.inference.likelihood import LEAST
@@ -206,7 +206,7 @@ class ForeignBaseline(TopicBaseline):
         settings = self.get_params(deep=False)
         del settings["random_state"], settings["timeout"]
         settings |= {name: int(value) for name, value in settings.items() if name in WHOLE_NUMBERS}
-        return {**settings, "n_jobs": count_of_threads(self.n_jobs)}
+        return {**settings, "n_jobs": effective_n_jobs(self.n_jobs)}
 
 
 def check_settings(model: BaseEstimator, *, for_priors: Collection[str | None] = ()) -> None:

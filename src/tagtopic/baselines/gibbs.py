@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Float64s, Int32s, Int64s
+from tagtopic._core.arrays import Float64s, Int32s, Int64s, offsets_of, owners_of
 from tagtopic._core.jit import compiled, compiled_reordering
-from tagtopic._core.ragged import offsets_of, owners_of
 
 State = NDArray[np.uint64]
 

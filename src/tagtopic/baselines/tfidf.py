@@ -11,8 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from tagtopic._core.arrays import Float64s
-from tagtopic._core.ragged import owners_of
+from tagtopic._core.arrays import Float64s, owners_of
 from tagtopic.baselines.base import Baseline, checked_corpus, without_unseen_tags
 from tagtopic.corpus import Corpus
 from tagtopic.models import _inputs

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tagtopic._core.files import replacing
+from tagtopic._core.files import atomic_file
 
 FILE_KINDS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".feather")
 
@@ -219,7 +219,7 @@ def write_rows(
     fields: Fields | None = None,
 ) -> None:
     """Write records to CSV, TSV, JSON Lines, JSON, Parquet or Arrow (``table``, if given), whole or not at all."""
-    with told_as(path), replacing(path) as temporary:
+    with told_as(path), atomic_file(path) as temporary:
         _write(rows, temporary, path.suffix.lower(), value, table, fields)
 
 

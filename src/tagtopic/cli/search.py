@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tagtopic._core.files import replacing
+from tagtopic._core.files import atomic_file
 from tagtopic.cli import options
 from tagtopic.cli.fit import INTERRUPTED, Kind, estimator_class
 from tagtopic.cli.inputs import Columns, read_corpus, rules_of
@@ -121,6 +121,6 @@ def _write(found: TopicSearch, folder: Path, *, quiet: bool) -> None:
     write_rows(found.records(), folder / "table.csv")
     remark(f"wrote {folder / 'table.csv'}", quiet=quiet)
     if is_installed("matplotlib"):
-        with replacing(folder / "plot.svg") as temporary:
+        with atomic_file(folder / "plot.svg") as temporary:
             found.plot().savefig(temporary, format="svg")
         remark(f"wrote {folder / 'plot.svg'}", quiet=quiet)

@@ -1,6 +1,6 @@
 """Documents in: readers, tokens, vocabularies, the immutable Corpus and its form on disk."""
 
-from tagtopic._core.strings import Names
+from tagtopic._core.strings import StringArray
 from tagtopic.corpus.alignment import Alignment
 from tagtopic.corpus.corpus import Corpus, Document
 from tagtopic.corpus.description import Description
@@ -12,9 +12,9 @@ __all__ = [
     "Corpus",
     "Description",
     "Document",
-    "Names",
     "ReadError",
     "ReadWarning",
+    "StringArray",
     "TagRules",
     "TextRules",
 ]

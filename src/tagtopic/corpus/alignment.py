@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core import mapped
 from tagtopic.corpus import matrices
 from tagtopic.corpus.text.rules import TagRules
 
@@ -42,7 +41,7 @@ def align(corpus: "Corpus", words: Sequence[str], tag_names: Sequence[str]) -> A
         counts = matrices.move_columns(counts, _targets(corpus.words, new_words), len(new_words))
     if new_tags != corpus.tag_names:
         target = _targets(corpus.tag_names, new_tags)
-        in_use = mapped.column_sizes(tags) > 0
+        in_use = matrices.column_sizes(tags) > 0
         unknown_tags = tuple(corpus.tag_names[j] for j in np.flatnonzero(in_use & (target < 0)))
         tags = matrices.move_columns(tags, target, len(new_tags))
     aligned = type(corpus)(
@@ -54,7 +53,7 @@ def align(corpus: "Corpus", words: Sequence[str], tag_names: Sequence[str]) -> A
 
 def select_tags(corpus: "Corpus", rules: TagRules) -> "Corpus":
     """The documents with only the tags that the rules keep."""
-    documents = mapped.column_sizes(corpus.tags)
+    documents = matrices.column_sizes(corpus.tags)
     kept = [
         name
         for name, n in zip(corpus.tag_names, documents, strict=True)

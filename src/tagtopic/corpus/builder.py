@@ -22,22 +22,23 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core import ragged
-from tagtopic._core.files import new_folder
-from tagtopic._core.mapped import GROWING_SPILL_AT, GrowingArray, ValuesInFile
-from tagtopic._core.strings import Names
-from tagtopic._core.threads import count_of_threads
+from tagtopic._core import arrays as ragged
+from tagtopic._core.files import atomic_folder
+from tagtopic._core.memmap import ArrayFile, GrowingArray
+from tagtopic._core.strings import StringArray, StringTable
+from tagtopic._core.threads import effective_n_jobs
 from tagtopic.corpus import matrices, storage, vocabulary
 from tagtopic.corpus import vocabulary as columns
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.text import phrases
 from tagtopic.corpus.text.rules import TagRules, TextRules
 from tagtopic.corpus.text.tokenizer import Tokens, tokenize, tokens_of_lists
-from tagtopic.corpus.text.word_table import WordTable
 from tagtopic.corpus.vocabulary import Columns, KnownWords, Stream
 
 BATCH_CHARACTERS = 1 << 21  # of text tokenized at a time: several batches are in memory at once
 BATCH_ROWS = 1 << 13
+SPILL_AT = 64 << 20
+"""Bytes of an array from which on it is kept in a file."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Plan:
     @property
     def threads(self) -> int:
         """How many threads work."""
-        return count_of_threads(self.n_jobs)
+        return effective_n_jobs(self.n_jobs)
 
 
 def build(
@@ -118,7 +119,7 @@ def build(
     plan: Plan,
     to: Path | None = None,
     *,
-    spill_at: int = GROWING_SPILL_AT,
+    spill_at: int = SPILL_AT,
     tell: Callable[[int, int], object] | None = None,
 ) -> Corpus:
     """The corpus of these rows; with `to` it is saved there, whole or not at all, and opened memory-mapped.
@@ -130,7 +131,7 @@ def build(
         with tempfile.TemporaryDirectory(prefix="tagtopic-", ignore_cleanup_errors=True) as temporary:
             # what has gone to files stays mapped when their names are gone, and vanishes with the corpus
             return _build(rows, plan, Path(temporary), Path(temporary), spill_at, tell)
-    with new_folder(to, marker=storage.MARKER) as folder:
+    with atomic_folder(to, marker=storage.MARKER) as folder:
         scratch = folder / "scratch"
         scratch.mkdir()
         corpus = _build(rows, plan, scratch, folder, 0, tell)
@@ -144,7 +145,7 @@ def _build(
     rows: Iterable[Rows], plan: Plan, scratch: Path, folder: Path, spill_at: int, tell: Callable[[int, int], object]
 ) -> Corpus:
     with ExitStack() as files:
-        gathered = _Gathered(plan.tag_rules, scratch, spill_at or GROWING_SPILL_AT, files)
+        gathered = _Gathered(plan.tag_rules, scratch, spill_at or SPILL_AT, files)
         for batch, tokens in _tokenized(rows, plan):
             gathered.add(batch, tokens)
         output = {
@@ -167,7 +168,7 @@ def _build(
         tags=tags,
         words=vocabulary.words,
         tag_names=tag_names,
-        ids=Names(arrays["ids.offsets"], arrays["ids.bytes"]),
+        ids=StringArray(arrays["ids.offsets"], arrays["ids.bytes"]),
         rules=vocabulary.rules,
     )
 
@@ -210,7 +211,7 @@ class _GrowingRows:
         self._values.append(values)
         self._lengths.append(lengths)
 
-    def finish(self) -> tuple[NDArray[np.int64], NDArray[Any] | ValuesInFile]:
+    def finish(self) -> tuple[NDArray[np.int64], NDArray[Any] | ArrayFile]:
         return ragged.offsets_of(self._lengths.finish()), self._values.finish_for_reading()
 
 
@@ -218,7 +219,7 @@ class _Gathered:
     """Everything known of the rows once all are read, before a vocabulary is chosen."""
 
     def __init__(self, tag_rules: TagRules, scratch: Path, spill_at: int, files: ExitStack) -> None:
-        self.table = WordTable()
+        self.table = StringTable()
         self.frequencies = vocabulary.Frequencies()
         self.tag_numbers: dict[str, int] = {}
         self._tag_rules = tag_rules
@@ -234,7 +235,7 @@ class _Gathered:
         tags = [self._numbered(row) for row in rows.tags]
         flat = np.fromiter((tag for row in tags for tag in row), dtype=np.int32)
         self.tags.append(flat, np.fromiter(map(len, tags), dtype=np.int64, count=len(tags)))
-        names = Names.of(rows.ids)
+        names = StringArray.of(rows.ids)
         self.ids.append(names.data, np.diff(names.offsets))
 
     def _numbered(self, tags: list[str]) -> set[int]:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagtopic._core import mapped
-from tagtopic._core.strings import Names
+from tagtopic._core.strings import StringArray
 from tagtopic.corpus import alignment, description, matrices, splits, storage
 from tagtopic.corpus import matrices as frames
 from tagtopic.corpus.alignment import Alignment
@@ -296,7 +295,7 @@ class Corpus(Making):
         tags: Any,
         words: tuple[str, ...],
         tag_names: tuple[str, ...],
-        ids: Names,
+        ids: StringArray,
         rules: TextRules | None = None,
     ) -> None:
         """Take parts that are already checked and canonical; people use the other constructors."""
@@ -328,7 +327,7 @@ class Corpus(Making):
         return self._tag_names
 
     @property
-    def ids(self) -> Names:
+    def ids(self) -> StringArray:
         """The id of each document."""
         return self._ids
 
@@ -377,7 +376,7 @@ class Corpus(Making):
         >>> corpus.lengths().tolist()
         [2, 2]
         """
-        return mapped.row_sums(self._counts)
+        return matrices.row_sums(self._counts)
 
     def word_counts(self) -> NDArray[np.float64]:
         """How often each word occurs.
@@ -387,7 +386,7 @@ class Corpus(Making):
         >>> corpus.word_counts().tolist()
         [3.0, 1.0]
         """
-        return mapped.column_sums(self._counts)
+        return matrices.column_sums(self._counts)
 
     def tag_sizes(self) -> NDArray[np.int64]:
         """How many documents have each tag.
@@ -397,7 +396,7 @@ class Corpus(Making):
         >>> corpus.tag_sizes().tolist()
         [1]
         """
-        return mapped.column_sizes(self._tags)
+        return matrices.column_sizes(self._tags)
 
     def document_sizes(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """How many different words, and how many tags, each document has.
@@ -461,7 +460,7 @@ class Corpus(Making):
         """
         return self._with(self._counts if counts is None else counts, self._tags if tags is None else tags, self._ids)
 
-    def _with(self, counts: Any, tags: Any, ids: Names) -> Corpus:
+    def _with(self, counts: Any, tags: Any, ids: StringArray) -> Corpus:
         return Corpus(
             counts=counts, tags=tags, words=self._words, tag_names=self._tag_names, ids=ids, rules=self._rules
         )
@@ -575,7 +574,7 @@ class Corpus(Making):
         return cls(**storage.open_parts(Path(path)))
 
 
-def _rebuild(counts: Any, tags: Any, words: Any, tag_names: Any, ids: Names, rules: TextRules | None) -> Corpus:
+def _rebuild(counts: Any, tags: Any, words: Any, tag_names: Any, ids: StringArray, rules: TextRules | None) -> Corpus:
     return Corpus(
         counts=matrices.csr(*counts),
         tags=matrices.csr(*tags),

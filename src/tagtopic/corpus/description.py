@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.html import card
+from tagtopic._core.display import html_card
 
 if TYPE_CHECKING:
     from tagtopic.corpus.corpus import Corpus
@@ -80,7 +80,7 @@ class Description:
         figures = [("documents", self.n_documents), ("words", self.n_words), ("tags", self.n_tags)]
         figures += [("untagged", self.n_untagged)] if self.n_untagged else []
         rows = [[tag, f"{n:,}"] for tag, n in self.most_used_tags]
-        return card("Corpus", [(name, f"{n:,}") for name, n in figures], ["most used tags", "documents"], rows)
+        return html_card("Corpus", [(name, f"{n:,}") for name, n in figures], ["most used tags", "documents"], rows)
 
 
 def describe(corpus: "Corpus", n: int) -> Description:

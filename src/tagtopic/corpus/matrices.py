@@ -12,16 +12,19 @@ What is handed to a `Corpus`, checked at the door.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tagtopic._core import ragged
-from tagtopic._core.ragged import offsets_of
-from tagtopic._core.strings import Names
+from tagtopic._core import arrays
+from tagtopic._core.arrays import offsets_of, row_blocks
+from tagtopic._core.jit import compiled
+from tagtopic._core.memmap import file_of, release
+from tagtopic._core.strings import StringArray
 
 
 def is_frame(table: Any) -> bool:
@@ -99,15 +102,15 @@ def csr(offsets: NDArray[Any], columns: NDArray[np.int32], data: NDArray[Any], n
 
 def take_range(matrix: Any, start: int, stop: int) -> Any:
     """Rows start to stop of a matrix made by `csr`, sharing its columns and data."""
-    offsets, columns = ragged.take_range(matrix.indptr, matrix.indices, start, stop)
-    _, data = ragged.take_range(matrix.indptr, matrix.data, start, stop)
+    offsets, columns = arrays.take_row_range(matrix.indptr, matrix.indices, start, stop)
+    _, data = arrays.take_row_range(matrix.indptr, matrix.data, start, stop)
     return csr(offsets, columns, data, matrix.shape[1])
 
 
 def take(matrix: Any, rows: NDArray[np.int64]) -> Any:
     """Any rows of a matrix made by `csr`, in this order."""
-    offsets, columns = ragged.take(matrix.indptr, matrix.indices, rows)
-    _, data = ragged.take(matrix.indptr, matrix.data, rows)
+    offsets, columns = arrays.take_rows(matrix.indptr, matrix.indices, rows)
+    _, data = arrays.take_rows(matrix.indptr, matrix.data, rows)
     return csr(offsets, columns, data, matrix.shape[1])
 
 
@@ -154,7 +157,7 @@ def tags_matrix_from_lists(tags: Iterable[Any], names: Sequence[str] | None) -> 
             if tag not in column:
                 raise ValueError(f"document {i} has the tag {tag!r}, which is not among the {len(column)} tag_names")
     columns = [sorted({column[tag] for tag in row}) for row in rows]
-    offsets = ragged.offsets_of(np.fromiter(map(len, columns), dtype=np.int64, count=len(columns)))
+    offsets = arrays.offsets_of(np.fromiter(map(len, columns), dtype=np.int64, count=len(columns)))
     flat = np.fromiter((j for row in columns for j in row), dtype=np.int32, count=int(offsets[-1]))
     return csr(offsets, flat, np.ones(len(flat), dtype=np.int8), len(column)), tuple(names)
 
@@ -264,7 +267,7 @@ def check_names(given: Iterable[str], what: str) -> tuple[str, ...]:
         raise TypeError(f"{what} is one string, {given!r}: expected a list of names")
     result = tuple(given)
     try:
-        Names.of(result)
+        StringArray.of(result)
     except TypeError as error:
         raise TypeError(f"in {what}, {error}") from None
     except ValueError as error:
@@ -285,9 +288,9 @@ def check_column_names(given: Iterable[str] | None, what: str, prefix: str, n: i
     return result
 
 
-def check_ids(given: Iterable[str] | None, n_documents: int) -> Names:
+def check_ids(given: Iterable[str] | None, n_documents: int) -> StringArray:
     """The ids of n documents, numbers if none are given."""
-    result = Names.numbered(n_documents) if given is None else Names.of(given)
+    result = StringArray.numbered(n_documents) if given is None else StringArray.of(given)
     if len(result) != n_documents:
         raise ValueError(f"there are {n_documents} documents but {len(result)} ids")
     return result
@@ -308,3 +311,96 @@ def check_tags(given: Any, tag_names: Iterable[str] | None, n_documents: int) ->
     if matrix.shape[0] != n_documents:
         raise ValueError(f"there are {n_documents} documents but tags for {matrix.shape[0]}")
     return {"tags": matrix, "tag_names": all_names}
+
+
+BLOCK_ENTRIES = 1 << 21
+"""Entries of a matrix that are looked at before their pages are given back."""
+
+
+def damaged(path: Path, what: str) -> ValueError:
+    """The error of a saved corpus whose files do not fit together."""
+    return ValueError(f"the corpus at {path} is damaged: {what}. Make it again from its source")
+
+
+def never_fall(offsets: NDArray[Any]) -> bool:
+    """Whether no offset is less than the one before it."""
+    for start in range(0, len(offsets) - 1, BLOCK_ENTRIES):
+        block = offsets[start : start + BLOCK_ENTRIES + 1]
+        if (block[1:] < block[:-1]).any():
+            return False
+        release(block)
+    return True
+
+
+def check_columns(matrix: Any) -> None:
+    """Refuse a matrix in files with a column that it does not have: kernels take columns as they come."""
+    if file_of(matrix.indices) is not None:
+        column_sizes(matrix)
+
+
+def parts(matrix: Any, *, with_data: bool = True) -> Iterator[tuple[int, int, Any, Any]]:
+    """The matrix's rows part by part: (first row, last row, columns, values); pages are given back after each part."""
+    starts = matrix.indptr
+    for first, last in row_blocks(starts, BLOCK_ENTRIES):
+        entries = slice(int(starts[first]), int(starts[last]))
+        columns, values = matrix.indices[entries], matrix.data[entries]
+        yield first, last, columns, values
+        release(columns, values) if with_data else release(columns)
+
+
+def row_sums(matrix: Any) -> NDArray[Any]:
+    """The sum of each row, whole numbers where the matrix has whole numbers."""
+    dtype = np.float64 if matrix.data.dtype.kind == "f" else np.int64
+    sums = np.zeros(matrix.shape[0], dtype=dtype)
+    for first, last, _, values in parts(matrix):
+        starts = matrix.indptr[first : last + 1] - matrix.indptr[first]
+        filled = np.flatnonzero(np.diff(starts))  # reduceat has no sum of nothing
+        if len(filled):
+            sums[first:last][filled] = np.add.reduceat(values, starts[filled], dtype=dtype)
+    return sums
+
+
+def column_sums(matrix: Any) -> NDArray[np.float64]:
+    """The sum of each column, ``np.bincount(indices, weights=data)`` without its copies."""
+    sums = np.zeros(matrix.shape[1])
+    for _, _, columns, values in parts(matrix):
+        if not _add_to_columns(columns, values, sums):
+            raise _wrong_column(columns, len(sums))
+    return sums
+
+
+def column_sizes(matrix: Any) -> NDArray[np.int64]:
+    """The number of entries in each column."""
+    sizes = np.zeros(matrix.shape[1], np.int64)
+    for _, _, columns, _ in parts(matrix, with_data=False):
+        if not _count_columns(columns, sizes):
+            raise _wrong_column(columns, len(sizes))
+    return sizes
+
+
+def _wrong_column(columns: NDArray[Any], n_columns: int) -> ValueError:
+    wrong = columns[(columns < 0) | (columns >= n_columns)][0]
+    file = file_of(columns)
+    if file is None:
+        return ValueError(f"an entry is in column {wrong} of a matrix with {n_columns} columns")
+    return damaged(file.parent, f"{file.name} has an entry in column {wrong}, and there are {n_columns}")
+
+
+@compiled
+def _add_to_columns(columns: Any, values: Any, sums: Any) -> bool:
+    """``np.add.at(sums, columns, values)``, and whether all columns are there; it ends at the first that is not."""
+    for i in range(columns.size):
+        if not 0 <= columns[i] < sums.size:
+            return False
+        sums[columns[i]] += values[i]
+    return True
+
+
+@compiled
+def _count_columns(columns: Any, sizes: Any) -> bool:
+    """``np.add.at(sizes, columns, 1)``, and whether all columns are there; it ends at the first that is not."""
+    for i in range(columns.size):
+        if not 0 <= columns[i] < sizes.size:
+            return False
+        sizes[columns[i]] += 1
+    return True

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagtopic._core.arrays import offsets_of
+from tagtopic._core.hashing import GOLDEN_GAMMA, splitmix64
 from tagtopic._core.jit import compiled
-from tagtopic._core.ragged import offsets_of
-from tagtopic._core.strings import Names
+from tagtopic._core.strings import StringArray
 from tagtopic.corpus.matrices import csr
 
 if TYPE_CHECKING:
@@ -68,10 +69,8 @@ def _scored_tokens(
             # a count that is not whole goes to one half undivided
             n_tokens = int(counts[p]) if whole else 1
             for occurrence in range(n_tokens):
-                h = key + np.uint64(occurrence + 1) * np.uint64(0x9E3779B97F4A7C15)
-                h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                scored += (h ^ (h >> np.uint64(31))) & np.uint64(1)
+                h = splitmix64(key + np.uint64(occurrence + 1) * GOLDEN_GAMMA)
+                scored += h & np.uint64(1)
             out[p] = scored if whole else scored * counts[p]
 
 
@@ -82,7 +81,7 @@ def scored_counts(corpus: Corpus, random_state: int = 0) -> Any:
     scored = np.empty(counts.nnz, counts.data.dtype)
     _scored_tokens(
         np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.data),
-        corpus.ids.hashes() ^ seed, Names.of(corpus.words).hashes(),
+        corpus.ids.hashes() ^ seed, StringArray.of(corpus.words).hashes(),
         counts.data.dtype.kind != "f", scored,
     )  # fmt: skip
     return scored

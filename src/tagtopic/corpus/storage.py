@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.files import new_folder
-from tagtopic._core.mapped import damaged, never_fall, release, write_array
-from tagtopic._core.strings import Names
+from tagtopic._core.files import atomic_folder
+from tagtopic._core.memmap import release, write_array
+from tagtopic._core.strings import StringArray
 from tagtopic._version import __version__
 from tagtopic.corpus import matrices
+from tagtopic.corpus.matrices import damaged, never_fall
 from tagtopic.corpus.text.rules import TextRules
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ FRACTIONAL = {"counts.data": np.float32}
 
 def save(corpus: Corpus, path: Path) -> None:
     """Write the corpus as a folder that appears whole or not at all."""
-    with new_folder(path, marker=MARKER) as folder:
+    with atomic_folder(path, marker=MARKER) as folder:
         for name, array in arrays_of(corpus).items():
             write_array(folder / f"{name}.npy", array)
         write_names(folder, corpus.words, corpus.tag_names)
@@ -108,7 +109,7 @@ def open_parts(path: Path) -> dict[str, Any]:
         "tags": tags,
         "words": words,
         "tag_names": tag_names,
-        "ids": Names(arrays["ids.offsets"], arrays["ids.bytes"]),
+        "ids": StringArray(arrays["ids.offsets"], arrays["ids.bytes"]),
         "rules": _read_rules(path, about),
     }
 
@@ -192,7 +193,7 @@ def fingerprint_of(corpus: Corpus) -> str:
     digest = hashlib.blake2b(digest_size=16)
     counts, tags = corpus.counts, corpus.tags
     digest.update(f"{len(corpus)} {corpus.n_words} {corpus.n_tags} {counts.nnz} {tags.nnz}\n".encode())
-    vocabularies = [Names.of(corpus.words), Names.of(corpus.tag_names)]
+    vocabularies = [StringArray.of(corpus.words), StringArray.of(corpus.tag_names)]
     arrays = [array for names in (*vocabularies, corpus.ids) for array in (names.offsets, names.data)]
     arrays += [matrix.indptr.astype(np.int64, copy=False) for matrix in (counts, tags)]
     arrays += [counts.indices, counts.data, tags.indices]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.ragged import offsets_of
+from tagtopic._core.arrays import offsets_of
 from tagtopic.corpus.matrices import csr
 
 if TYPE_CHECKING:

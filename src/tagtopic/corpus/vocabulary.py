@@ -15,13 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic._core.arrays import row_blocks
 from tagtopic._core.jit import compiled
-from tagtopic._core.mapped import ValuesInFile, row_blocks
-from tagtopic._core.strings import Names
+from tagtopic._core.memmap import ArrayFile
+from tagtopic._core.strings import StringArray, StringTable
 from tagtopic.corpus import matrices
 from tagtopic.corpus.text import phrases, stop_words
 from tagtopic.corpus.text.rules import TextRules
-from tagtopic.corpus.text.word_table import WordTable
 
 
 class Frequencies:
@@ -80,7 +80,7 @@ def _count(offsets: Any, ids: Any, first: int, last_seen: Any, documents: Any, o
                     documents[word] += 1
 
 
-def resolve(rules: TextRules, table: WordTable, frequencies: Frequencies) -> TextRules:
+def resolve(rules: TextRules, table: StringTable, frequencies: Frequencies) -> TextRules:
     """The rules with "auto" and None replaced by what they turn out to mean for this corpus."""
     least, most = rules.document_limits(frequencies.n_documents)
     language = rules.stop_words
@@ -94,7 +94,7 @@ def resolve(rules: TextRules, table: WordTable, frequencies: Frequencies) -> Tex
     return rules.replace(stop_words=language, min_df=least, max_df=most)
 
 
-def allowed_words(rules: TextRules, table: WordTable, frequencies: Frequencies) -> NDArray[np.bool_]:
+def allowed_words(rules: TextRules, table: StringTable, frequencies: Frequencies) -> NDArray[np.bool_]:
     """Which words pass the stop words and document limits of the rules, before the limit on their number."""
     result = within_limits(frequencies.documents, frequencies.n_documents, rules)
     result[_numbers(table, stop_words.resolve(rules.stop_words), rules)] = False
@@ -107,22 +107,22 @@ def within_limits(documents: NDArray[np.int64], n_documents: int, rules: TextRul
     return (documents >= max(least, 1)) & (documents <= most)
 
 
-def _numbers(table: WordTable, words: frozenset[str], rules: TextRules) -> NDArray[np.int32]:
+def _numbers(table: StringTable, words: frozenset[str], rules: TextRules) -> NDArray[np.int32]:
     found = table.find(forms(words, rules.lowercase))
     return found[found >= 0]
 
 
 @lru_cache(maxsize=64)  # the lists of all languages, which every small corpus is held against
-def forms(words: frozenset[str], lowercase: bool) -> Names:
+def forms(words: frozenset[str], lowercase: bool) -> StringArray:
     """The words as they may stand in texts."""
     forms = set(words)
     if not lowercase:
         forms |= {word.capitalize() for word in words} | {word.upper() for word in words}
-    return Names.of(sorted(forms))
+    return StringArray.of(sorted(forms))
 
 
 def most_used(
-    names: Names, candidates: NDArray[np.bool_], documents: NDArray[np.int64], limit: int | None
+    names: StringArray, candidates: NDArray[np.bool_], documents: NDArray[np.int64], limit: int | None
 ) -> NDArray[np.int64]:
     """The candidates, at most `limit`: those in most documents, and among equals the first by name.
 
@@ -160,7 +160,7 @@ class Stream:
     """Documents as numbered words: document d is `ids[offsets[d]:offsets[d + 1]]`, in a file when they are many."""
 
     offsets: NDArray[np.int64]
-    ids: NDArray[np.int32] | ValuesInFile
+    ids: NDArray[np.int32] | ArrayFile
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The documents some at a time."""
@@ -207,18 +207,18 @@ class Columns:
 
     words: tuple[str, ...]
     column: NDArray[np.int32]
-    pairs: phrases.Pairs
+    pairs: phrases.PairTable
     rules: TextRules
 
 
-def given(known: KnownWords, table: WordTable, rules: TextRules) -> Columns:
+def given(known: KnownWords, table: StringTable, rules: TextRules) -> Columns:
     """The columns of a vocabulary that exists already."""
     pairs = phrases.NO_PAIRS
     if rules.bigrams is not None:
         first, second = table.find(known.first), table.find(known.second)
         both = (first >= 0) & (second >= 0)
         pairs = phrases.pair_table(first[both], second[both], known.pair_columns[both])
-    return Columns(known.words, known.table.find(table.names), pairs, rules)
+    return Columns(known.words, known.table.find(table.strings), pairs, rules)
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class Choice:
     rules: TextRules
 
 
-def chosen(stream: Stream, table: WordTable, frequencies: Frequencies, rules: TextRules) -> Columns:
+def chosen(stream: Stream, table: StringTable, frequencies: Frequencies, rules: TextRules) -> Columns:
     """The columns that the rules choose, sorted by name."""
     found = choose(stream, table, frequencies, rules)
     column = np.full(len(table) + len(found.first), -1, dtype=np.int32)
@@ -244,17 +244,17 @@ def chosen(stream: Stream, table: WordTable, frequencies: Frequencies, rules: Te
     return Columns(found.words, column[: len(table)], pairs, found.rules)
 
 
-def choose(readings: Readings, table: WordTable, frequencies: Frequencies, rules: TextRules) -> Choice:
+def choose(readings: Readings, table: StringTable, frequencies: Frequencies, rules: TextRules) -> Choice:
     """What the rules choose, sorted by name; the texts are only gone through again for pairs."""
     rules = resolve(rules, table, frequencies)
-    names, documents, occurrences = table.names, frequencies.documents, frequencies.occurrences
+    names, documents, occurrences = table.strings, frequencies.documents, frequencies.occurrences
     allowed = allowed_words(rules, table, frequencies)
     first = second = np.zeros(0, dtype=np.int64)
     if rules.bigrams is not None:
         counted = readings.pair_counts(allowed & (occurrences >= rules.bigram_min_count))
-        first, second = phrases.associated(*counted, frequencies, rules)
+        first, second = phrases.associated_pairs(*counted, frequencies, rules)
         both = zip(names.take(first), names.take(second), strict=True)
-        names = names.concatenated(Names.of(f"{a} {b}" for a, b in both))
+        names = names.concatenated(StringArray.of(f"{a} {b}" for a, b in both))
         documents, occurrences = readings.once_joined(len(table), first, second)
         allowed = np.append(allowed, np.ones(len(first), dtype=bool))
         allowed &= within_limits(documents, frequencies.n_documents, rules)
@@ -270,10 +270,10 @@ class KnownWords:
     """Words with a table of them, and those that are pairs ("machine translation") taken apart."""
 
     words: tuple[str, ...]
-    table: WordTable
+    table: StringTable
     pair_columns: NDArray[np.int32]
-    first: Names
-    second: Names
+    first: StringArray
+    second: StringArray
 
 
 def known_words(words: Iterable[str]) -> KnownWords:
@@ -284,9 +284,11 @@ def known_words(words: Iterable[str]) -> KnownWords:
 @lru_cache(maxsize=4)
 def _known_words(given: tuple[str, ...] | str) -> KnownWords:
     words = matrices.check_names(given, "words")
-    table = WordTable()
-    packed = Names.of(words)
+    table = StringTable()
+    packed = StringArray.of(words)
     table.add(packed, packed.hashes())
     parts = [(column, *word.partition(" ")) for column, word in enumerate(words) if " " in word]
     columns = np.array([column for column, *_ in parts], dtype=np.int32)
-    return KnownWords(words, table, columns, Names.of(part[1] for part in parts), Names.of(part[3] for part in parts))
+    return KnownWords(
+        words, table, columns, StringArray.of(part[1] for part in parts), StringArray.of(part[3] for part in parts)
+    )

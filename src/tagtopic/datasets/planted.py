@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from tagtopic._core.files import new_folder
-from tagtopic._core.mapped import GrowingArray
-from tagtopic.corpus import Corpus, Names, matrices, storage
+from tagtopic._core.files import atomic_folder
+from tagtopic._core.memmap import GrowingArray
+from tagtopic.corpus import Corpus, StringArray, matrices, storage
 from tagtopic.datasets.sampling import alias_tables, dirichlet_rows, draw_distinct, draw_tokens, ragged_dirichlet, zipf
 
 Range = int | tuple[int, int]
@@ -344,7 +344,7 @@ def write_tagged_corpus(path: str | PathLike[str], recipe: Recipe) -> Truth:
     (100, (3, 1000))
     """
     truth = draw_truth(recipe)
-    with new_folder(Path(path), marker=storage.MARKER) as folder:
+    with atomic_folder(Path(path), marker=storage.MARKER) as folder:
         with ExitStack() as files:
             growing = {
                 name: files.enter_context(GrowingArray(folder / f"{name}.npy", kind, spill_at=0))
@@ -371,7 +371,7 @@ def _corpus(arrays: dict[str, Any], recipe: Recipe) -> Corpus:
         matrices.csr(arrays[f"{name}.indptr"], arrays[f"{name}.indices"], arrays[f"{name}.data"], n)
         for name, n in (("counts", len(words)), ("tags", len(tag_names)))
     )
-    ids = Names(arrays["ids.offsets"], arrays["ids.bytes"])
+    ids = StringArray(arrays["ids.offsets"], arrays["ids.bytes"])
     return Corpus(counts=counts, tags=tags, words=words, tag_names=tag_names, ids=ids)
 
 
@@ -382,6 +382,6 @@ def _append(arrays: dict[str, GrowingArray], block: Block, *, first: int) -> Non
         arrays[f"{name}.indptr"].append(matrix.indptr[1:].astype(np.int64) + len(arrays[f"{name}.indices"]))
         arrays[f"{name}.indices"].append(matrix.indices)
         arrays[f"{name}.data"].append(matrix.data)
-    ids = Names.of(str(first + i) for i in range(len(block.latent_share)))
+    ids = StringArray.of(str(first + i) for i in range(len(block.latent_share)))
     arrays["ids.offsets"].append(ids.offsets[1:] + len(arrays["ids.bytes"]))
     arrays["ids.bytes"].append(ids.data)

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagtopic._core.arrays import Float64s, Int32s, Int64s, read_only
-from tagtopic._core.mapped import release
+from tagtopic._core.arrays import Float64s, Int32s, Int64s, offsets_of, read_only
+from tagtopic._core.memmap import release
 from tagtopic._core.parallel import cut_evenly
-from tagtopic._core.ragged import offsets_of
 from tagtopic._core.threads import ThreadPool
 from tagtopic.inference.m_step import ColumnIndex, index_columns
 from tagtopic.inference.priors.tag_weights import (

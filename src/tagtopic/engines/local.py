@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s
-from tagtopic._core.mapped import SPILL_AT, Spill, release
+from tagtopic._core.memmap import SPILL_AT, TemporaryArrays, release
 from tagtopic._core.parallel import CHUNK_ROWS, cut_evenly, cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus.collection import RemoteCorpus
@@ -70,7 +70,7 @@ class LocalEngine:
         if isinstance(corpus, RemoteCorpus):
             raise ValueError("the documents are on a cluster: fit them with the engine that read them")
         blocks = list(blocks_of(corpus, self.block_entries))
-        spill = Spill(self.scratch, at=self.spill_at)
+        spill = TemporaryArrays(self.scratch, at=self.spill_at)
         state = start_state(corpus, parameters, spill)
         streamed = corpus.counts.nnz > self.kept_entries
         return LocalRun(inference, ThreadPool(self.n_jobs), blocks, state, streamed=streamed, spill=spill)
@@ -87,7 +87,7 @@ class LocalRun(Run):
         state: State,
         *,
         streamed: bool = False,
-        spill: Spill | None = None,
+        spill: TemporaryArrays | None = None,
     ) -> None:
         super().__init__(inference, workers)
         self.blocks = blocks
@@ -208,7 +208,7 @@ class LocalRun(Run):
         return np.sum(self.workers.map(add_up, self.blocks), axis=0), len(rho)
 
 
-def start_state(corpus: Corpus, parameters: Parameters, spill: Spill | None = None) -> State:
+def start_state(corpus: Corpus, parameters: Parameters, spill: TemporaryArrays | None = None) -> State:
     """Every document at its prior, with its words spread over tags and topics in the prior's proportions."""
     dtype, empty = parameters.psi.dtype, np.empty if spill is None else spill.empty
     untagged = np.diff(corpus.tags.indptr) == 0

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.arrays import Float64s, Floats, owners_of
 from tagtopic._core.parallel import cut_evenly
-from tagtopic._core.ragged import owners_of
 from tagtopic.corpus import Corpus
 from tagtopic.engines.base import as_model
 from tagtopic.engines.local import LocalEngine

@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.arrays import Float64s, Floats, offsets_of
 from tagtopic._core.isolation import Arrays, run_isolated
 from tagtopic._core.optional import require
-from tagtopic._core.ragged import offsets_of
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import move_columns
 

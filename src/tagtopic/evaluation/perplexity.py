@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from tagtopic._core.mapped import release, row_blocks
+from tagtopic._core.arrays import row_blocks
+from tagtopic._core.memmap import release
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.inference.likelihood import log_probabilities

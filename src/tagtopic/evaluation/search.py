@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from tagtopic._core.display import BAR, ELAPSED, progress_bar, shows_progress
 from tagtopic._core.files import write_text
 from tagtopic._core.optional import is_installed, require
-from tagtopic._core.progress import BAR, GONE, is_watched, new_bar
 from tagtopic.corpus import Corpus
 from tagtopic.evaluation.coherence import coherence, diversity, exclusivity
 from tagtopic.evaluation.perplexity import perplexity
@@ -49,10 +49,10 @@ class Teller:
 @contextmanager
 def watched(numbers: Sequence[int], progress: bool | None) -> Iterator[Teller]:
     """A bar on standard error; None: only if that is a terminal. Its length is in topics: these cost the time."""
-    if not is_watched(progress):
+    if not shows_progress(progress):
         yield Teller(lambda number: None, lambda iteration, bound, seconds: None, lambda cell: None)
         return
-    with new_bar("{task.description}", BAR, GONE, "{task.fields[last]}") as bar:
+    with progress_bar("{task.description}", BAR, ELAPSED, "{task.fields[last]}") as bar:
         task = bar.add_task("searching", total=sum(numbers), last="")
 
         def start(number: int) -> None:

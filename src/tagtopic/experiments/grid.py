@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tagtopic._core.display import BAR, COUNT, ELAPSED, REMAINING, progress_bar, shows_progress
 from tagtopic._core.files import write_text
 from tagtopic._core.optional import MissingExtraError
-from tagtopic._core.progress import BAR, COUNT, GONE, LEFT, is_watched, new_bar
 from tagtopic._version import __version__
 
 Settings = dict[str, Any]
@@ -148,12 +148,12 @@ def title_of(settings: Settings) -> str:
 
 @contextmanager
 def _bar(total: int, done: int, progress: bool | None) -> Iterator[Callable[[str, int], None]]:
-    if not is_watched(progress):
+    if not shows_progress(progress):
         yield lambda title, n: None
         return
-    columns = (BAR, COUNT, "cells,", GONE, "gone,", LEFT, "left: {task.description}")
+    columns = (BAR, COUNT, "cells,", ELAPSED, "gone,", REMAINING, "left: {task.description}")
     # a cell takes minutes: the speed of the last half hour would forget nearly all of them
-    with new_bar(*columns, speed_estimate_period=86400) as bar:
+    with progress_bar(*columns, speed_estimate_period=86400) as bar:
         task = bar.add_task("", total=total, completed=done)
 
         def advance(title: str, n: int) -> None:

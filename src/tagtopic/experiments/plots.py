@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tagtopic._core.files import replacing
+from tagtopic._core.files import atomic_file
 from tagtopic._core.optional import require
 
 COLOURS = {
@@ -45,7 +45,7 @@ def write_plot(draw: Callable[[Any], None], path: Path) -> None:
         for kind in ("svg", "png"):
             # no date in the file: the same numbers give the same bytes
             dated = {"Date": None} if kind == "svg" else None
-            with replacing(path.with_name(f"{path.name}.{kind}")) as temporary:
+            with atomic_file(path.with_name(f"{path.name}.{kind}")) as temporary:
                 figure.savefig(temporary, format=kind, dpi=RESOLUTION, metadata=dated)
 
 

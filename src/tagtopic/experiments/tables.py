@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tagtopic._core.files import replacing
+from tagtopic._core.files import atomic_file
 from tagtopic.experiments.grid import Row
 
 
@@ -97,5 +97,5 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
 
     columns = list(dict.fromkeys(name for row in rows for name in row))
     table = pa.table({name: [row.get(name) for row in rows] for name in columns})
-    with replacing(path) as temporary:
+    with atomic_file(path) as temporary:
         parquet.write_table(table, temporary)

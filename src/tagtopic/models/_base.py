@@ -17,7 +17,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from tagtopic._core.arrays import Float64s, Floats
-from tagtopic._core.html import card
+from tagtopic._core.display import html_card
 from tagtopic.corpus import Corpus, Document
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.corpus.tags import kind_of
@@ -669,7 +669,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         more = f", the {MAX_TOPICS_SHOWN} largest topics" if len(order) > MAX_TOPICS_SHOWN else ""
         figures = [("topics", f"{len(order):,}"), ("words", f"{len(self.words_):,}")]
         figures += [("tags", f"{len(self.tag_names_):,}"), ("iterations", f"{self.n_iter_:,}")]
-        return card(f"{type(self).__name__}{more}", figures, ["topic", "share", "words", "tags"], rows)
+        return html_card(f"{type(self).__name__}{more}", figures, ["topic", "share", "words", "tags"], rows)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

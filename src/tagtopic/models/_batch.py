@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s
-from tagtopic._core.notices import warn
+from tagtopic._core.display import warn
 from tagtopic._core.parallel import Parallel
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.engines.base import Engine, Run, Statistics

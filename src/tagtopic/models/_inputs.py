@@ -9,12 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s
-from tagtopic._core.mapped import check_columns, column_sizes
-from tagtopic._core.notices import warn
+from tagtopic._core.display import warn
 from tagtopic.corpus import Corpus, matrices
 from tagtopic.corpus.builder import is_missing, is_words
 from tagtopic.corpus.collection import RemoteCorpus
-from tagtopic.corpus.matrices import csr, is_matrix, keep_columns
+from tagtopic.corpus.matrices import check_columns, column_sizes, csr, is_matrix, keep_columns
 from tagtopic.corpus.text.rules import TextRules
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 
-from tagtopic._core.files import replacing
-from tagtopic._core.mapped import release
+from tagtopic._core.files import atomic_file
+from tagtopic._core.memmap import release
 from tagtopic._core.parallel import cut_rows
-from tagtopic._core.strings import Names
+from tagtopic._core.strings import StringArray
 from tagtopic._version import __version__
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.tagging.predictor import TagPredictor
@@ -45,7 +45,7 @@ def write_tensors(path: Path, kind: str, header: dict[str, Any], tensors: dict[s
     everything in memory.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with atomic_file(path) as temporary, temporary.open("wb") as file:
         _write(file, {kind: json.dumps(header)}, {name: np.atleast_1d(array) for name, array in tensors.items()})
 
 
@@ -124,7 +124,7 @@ def save_model(model: TagTopicModel, path: Path) -> None:
     tensors = {name: getattr(model, name) for name in ARRAYS}
     tensors["topic_words"] = model.components_.T
     for name, strings in (("words", model.words_), ("tag_names", model.tag_names_)):
-        packed = Names.of(strings)
+        packed = StringArray.of(strings)
         tensors[f"{name}.offsets"], tensors[f"{name}.bytes"] = packed.offsets, packed.data
     if model.tag_predictor_ is not None:
         tensors |= {PREDICTOR + name: array for name, array in model.tag_predictor_.to_arrays().items()}
@@ -185,8 +185,8 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
     for name in NUMBERS:
         setattr(model, name, header["numbers"].get(name, 0) if name == "n_documents_" else header["numbers"][name])
     model.components_ = tensors["topic_words"].T
-    model.words_ = tuple(Names(tensors["words.offsets"], tensors["words.bytes"]))
-    model.tag_names_ = tuple(Names(tensors["tag_names.offsets"], tensors["tag_names.bytes"]))
+    model.words_ = tuple(StringArray(tensors["words.offsets"], tensors["words.bytes"]))
+    model.tag_names_ = tuple(StringArray(tensors["tag_names.offsets"], tensors["tag_names.bytes"]))
     model.rules_ = None if header["rules"] is None else TextRules.from_json(header["rules"])
     model.prior_updates_ = tuple(header["prior_updates"])
     model.tag_predictor_ = _predictor(tensors, model.tag_names_)

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s
-from tagtopic._core.mapped import Spill, column_sizes, column_sums, release
+from tagtopic._core.memmap import TemporaryArrays, release
 from tagtopic._core.parallel import cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection
-from tagtopic.corpus.matrices import csr
+from tagtopic.corpus.matrices import column_sizes, column_sums, csr
 from tagtopic.engines.base import Engine, Statistics
 from tagtopic.engines.blocks import KEPT_ENTRIES, blocks_of
 from tagtopic.engines.local import LocalEngine, LocalRun, start_state
@@ -454,7 +454,7 @@ def online_fit(
     settings = em_settings(model, corpus)
     running = Running.begin(parameters, corpus.word_counts(), corpus.tag_sizes().astype(np.float64))
     local = engine or LocalEngine(model.n_jobs)
-    with ThreadPool(local.n_jobs) as workers, closing(Spill(local.scratch, at=local.spill_at)) as spill:
+    with ThreadPool(local.n_jobs) as workers, closing(TemporaryArrays(local.scratch, at=local.spill_at)) as spill:
         learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, workers)
         states = States(corpus.tags.indptr, start_state(corpus, parameters, spill))
         seed = seed_of(model)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagtopic._core.arrays import Float64s
-from tagtopic._core.mapped import column_sizes, column_sums
 from tagtopic._core.parallel import cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.matrices import column_sizes, column_sums
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.inference.types import Priors
 from tagtopic.models import _settings

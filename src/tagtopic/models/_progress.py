@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tagtopic._core.progress import BAR, GONE, LEFT, is_watched, new_bar
+from tagtopic._core.display import BAR, ELAPSED, REMAINING, progress_bar, shows_progress
 from tagtopic.models._batch import Callback, Fit
 
 
@@ -50,10 +50,12 @@ class Bar(Watcher):
 @contextmanager
 def watched(progress: bool | None) -> Iterator[Watcher]:
     """A bar on standard error; none unless ``progress`` is true, or None with a terminal there."""
-    if not is_watched(progress):
+    if not shows_progress(progress):
         yield Watcher()
         return
-    with new_bar("{task.description}", BAR, "{task.fields[count]}", GONE, LEFT, "{task.fields[news]}") as bar:
+    with progress_bar(
+        "{task.description}", BAR, "{task.fields[count]}", ELAPSED, REMAINING, "{task.fields[news]}"
+    ) as bar:
         yield Bar(bar)
 
 

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.arrays import Floats, Int32s, Int64s
-from tagtopic._core.mapped import GrowingArray, release
+from tagtopic._core.arrays import Floats, Int32s, Int64s, offsets_of, owners_of
+from tagtopic._core.memmap import GrowingArray, release
 from tagtopic._core.parallel import Parallel, cut_evenly
-from tagtopic._core.ragged import offsets_of, owners_of
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.corpus.matrices import csr

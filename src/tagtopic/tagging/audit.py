@@ -18,9 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import chi2
 
-from tagtopic._core.arrays import Float64s, Floats
-from tagtopic._core.ragged import owners_of
-from tagtopic._core.records import Coded, Column, Records
+from tagtopic._core.arrays import Float64s, Floats, owners_of
+from tagtopic._core.records import Categorical, Column, Records
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.engines.posterior import DocumentPosteriors
 from tagtopic.inference.types import Parameters
@@ -227,9 +226,9 @@ def _entries(
         )
 
     columns: dict[str, Column] = {
-        "document": Coded(owner, corpus.ids),
+        "document": Categorical(owner, corpus.ids),
         "document_number": owner,
-        "tag": Coded(np.asarray(corpus.tags.indices), corpus.tag_names),
+        "tag": Categorical(np.asarray(corpus.tags.indices), corpus.tag_names),
         "plausibility": fit.probability,
         "p_value": fit.p_value,
         "weight": weights,
@@ -264,7 +263,7 @@ def _by_tag(corpus: Corpus, fit: Any, p_values: Any, weights: Any, expected: Any
         )
 
     columns: dict[str, Column] = {
-        "tag": Coded(used, corpus.tag_names),
+        "tag": Categorical(used, corpus.tag_names),
         "documents": counts[used],
         "plausibility": plausibility,
         "p_value": together,

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.arrays import Float64s, Floats, read_only
+from tagtopic._core.arrays import Float64s, Floats, offsets_of, owners_of, read_only
 from tagtopic._core.parallel import cut_evenly, cut_rows
-from tagtopic._core.ragged import offsets_of, owners_of
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus.matrices import keep_columns
 from tagtopic.tagging.calibration import features

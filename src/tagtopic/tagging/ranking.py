@@ -7,9 +7,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from tagtopic._core.ragged import offsets_of
-from tagtopic._core.records import Coded, Records
-from tagtopic._core.strings import Names
+from tagtopic._core.arrays import offsets_of
+from tagtopic._core.records import Categorical, Records
+from tagtopic._core.strings import StringArray
 
 Ranked = list[tuple[str, float]]
 
@@ -59,14 +59,14 @@ class RankedTags(Sequence[Ranked]):
         shown = ", ".join(repr(tags) for tags in self[:3])
         return f"[{shown}{', …' if len(self) > 3 else ''}]"
 
-    def table(self, ids: Names) -> Any:
+    def table(self, ids: StringArray) -> Any:
         """All as an Arrow table with the columns id, rank, tag and weight; ``ids`` are those of the documents."""
         sizes = np.diff(self._starts)
         owner = np.repeat(np.arange(len(sizes)), sizes)
         columns = {
-            "id": Coded(owner, ids),
+            "id": Categorical(owner, ids),
             "rank": np.arange(len(owner)) - np.repeat(self._starts[:-1], sizes) + 1,
-            "tag": Coded(self._tags, self._tag_names),
+            "tag": Categorical(self._tags, self._tag_names),
             "weight": np.asarray(self._weights),
         }
         return Records(columns, lambda i: i).table()

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.arrays import Floats, Int32s, Int64s, UInt16s, read_only
+from tagtopic._core.arrays import Floats, Int32s, Int64s, UInt16s, offsets_of, read_only
 from tagtopic._core.jit import compiled
-from tagtopic._core.mapped import column_sizes
 from tagtopic._core.parallel import cut_evenly
-from tagtopic._core.ragged import offsets_of
 from tagtopic._core.threads import ThreadPool
+from tagtopic.corpus.matrices import column_sizes
 
 if TYPE_CHECKING:
     from tagtopic.corpus.collection import Collection

@@ -134,7 +134,7 @@ def test_words_can_be_taken_out_of_some_documents() -> None:
 
 
 def _taken(corpus: Corpus, rows: Any, taken: Any) -> Any:
-    from tagtopic._core.ragged import offsets_of
+    from tagtopic._core.arrays import offsets_of
     from tagtopic.engines.distributed.builder import Taken
 
     return Taken(rows, offsets_of(corpus.document_sizes()[0][rows]), taken)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tagtopic._core.notices import warn
+from tagtopic._core.display import warn
 
 
 class ReadError(ValueError):

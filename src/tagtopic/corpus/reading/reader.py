@@ -16,8 +16,7 @@ from os.path import commonpath
 from pathlib import Path
 from typing import IO, Any
 
-from tagtopic._core.notices import warn
-from tagtopic._core.progress import BAR, LEFT, is_watched, new_bar
+from tagtopic._core.display import BAR, REMAINING, progress_bar, shows_progress, warn
 from tagtopic.corpus import storage
 from tagtopic.corpus.builder import BATCH_CHARACTERS, BATCH_ROWS, Plan, Rows, build
 from tagtopic.corpus.corpus import Corpus
@@ -71,10 +70,10 @@ class Bar(Meter):
 @contextmanager
 def meter(shown: bool | None) -> Iterator[Meter]:
     """A bar on standard error; None: only if that is a terminal."""
-    if not is_watched(shown):
+    if not shows_progress(shown):
         yield Meter()
         return
-    with new_bar("{task.description}", BAR, "{task.fields[done]}", LEFT) as progress:
+    with progress_bar("{task.description}", BAR, "{task.fields[done]}", REMAINING) as progress:
         yield Bar(progress)
 
 

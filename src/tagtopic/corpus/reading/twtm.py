@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tagtopic._core import ragged
-from tagtopic._core.strings import Names
+from tagtopic._core import arrays
+from tagtopic._core.strings import StringArray
 from tagtopic.corpus.reading.errors import BadRow, ReadError
 from tagtopic.corpus.reading.lines import DAMAGE, Lines, decompressed
 from tagtopic.corpus.text.tokenizer import Tokens
@@ -23,7 +23,7 @@ MAX_TOKENS = 10_000_000  # in one document: beyond it a count is an error
 class Dictionaries:
     """The names behind the numbers."""
 
-    words: Names
+    words: StringArray
     blank_words: frozenset[int]
     tags: list[str]
 
@@ -33,7 +33,7 @@ class Dictionaries:
         words, tags = given or (path.parent / "words.txt", path.parent / "tags.txt")
         names = _names(words)
         blank = frozenset(i for i, name in enumerate(names) if not name)
-        return cls(Names.of(names), blank, _names(tags))
+        return cls(StringArray.of(names), blank, _names(tags))
 
 
 def _names(path: Path) -> list[str]:
@@ -120,4 +120,4 @@ def tokens_of(documents: list[Bag], dictionaries: Dictionaries) -> Tokens:
     words = np.fromiter((word for bag in documents for word in bag.words), dtype=np.int32)
     counts = np.fromiter((count for bag in documents for count in bag.counts), dtype=np.int64)
     hashes = dictionaries.words.hashes()
-    return Tokens(ragged.offsets_of(lengths), np.repeat(words, counts), dictionaries.words, hashes)
+    return Tokens(arrays.offsets_of(lengths), np.repeat(words, counts), dictionaries.words, hashes)

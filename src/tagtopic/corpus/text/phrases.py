@@ -1,6 +1,6 @@
-"""From a stream of numbered words to rows of a count matrix, joining pairs of words on the way.
+"""Phrases of two words: pairs counted, chosen by normalised pointwise mutual information, joined when counting words.
 
-Pairs of words that belong together, by normalised pointwise mutual information.
+A pair of word numbers is one 64-bit key, the first number in its upper half.
 """
 
 from __future__ import annotations
@@ -10,98 +10,106 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic._core.hashing import EMPTY, fill_slots, find_slot, n_slots_for, splitmix64, splitmix64_array
 from tagtopic._core.jit import compiled
-from tagtopic._core.strings import finish_hash
 from tagtopic.corpus.text.rules import TextRules
 
 if TYPE_CHECKING:
     from tagtopic.corpus.vocabulary import Frequencies
 
-# Distinct pairs counted at a time; beyond it the rarest are forgotten, as in lossy counting, so memory stays bounded
+# Distinct pairs counted at a time; beyond it the rarest are dropped, as in lossy counting, so memory stays bounded
 MAX_PAIRS = 1 << 23
+
+PairTable = tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]
+"""Slots, keys and columns of a hash table from pairs of words to columns."""
+
+NO_PAIRS: PairTable = (np.full(1, EMPTY, dtype=np.int32), np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int32))
 
 
 class PairCounts:
-    """How often each pair of words follows each other, counted over blocks of documents."""
+    """How often each pair of words follows each other, counted over blocks of documents.
+
+    Parameters
+    ----------
+    allowed : ndarray of bool
+        Which words may be part of a pair.
+    max_pairs : int, default=MAX_PAIRS
+        Distinct pairs to keep; when there are more, the rarest are dropped (lossy counting).
+    """
 
     def __init__(self, allowed: NDArray[np.bool_], *, max_pairs: int = MAX_PAIRS) -> None:
         self._allowed = allowed
         self._max_pairs = max_pairs
-        self._forget = 1
-        self._keys = np.zeros(1 << 12, dtype=np.uint64)
-        self._counts = np.zeros(1 << 12, dtype=np.int64)
+        self._drop_below = 1
         self._n = 0
+        self._allocate(1 << 12)
+
+    def _allocate(self, n_slots: int) -> None:
+        """Make the entries for this number of slots, half of which may be used."""
+        self._keys = np.zeros(n_slots // 2, dtype=np.uint64)
+        self._counts = np.zeros(n_slots // 2, dtype=np.int64)
+        self._slots = np.full(n_slots, EMPTY, dtype=np.int32)
 
     def add(self, offsets: NDArray[np.int64], ids: NDArray[np.int32]) -> None:
         """Count the pairs of further documents."""
         document, position = 0, 0
         while document < len(offsets) - 1:
             self._n, document, position = _count_pairs(
-                offsets, ids, self._allowed, self._keys, self._counts, self._n, document, position
+                offsets, ids, self._allowed, self._slots, self._keys, self._counts, self._n, document, position
             )
-            if document < len(offsets) - 1:  # the table is half full
-                self._make_room()
+            if document < len(offsets) - 1:  # the table is full
+                self._grow()
 
-    def _make_room(self) -> None:
+    def _grow(self) -> None:
         keys, counts = self.items()
         while len(keys) > self._max_pairs // 2:
-            keep = counts > self._forget
+            keep = counts > self._drop_below
             keys, counts = keys[keep], counts[keep]
-            self._forget += 1
-        size = 1 << (4 * max(len(keys), 1024) - 1).bit_length()
-        self._keys = np.zeros(size, dtype=np.uint64)
-        self._counts = np.zeros(size, dtype=np.int64)
-        _refill(self._keys, self._counts, keys, counts)
-        self._n = len(keys)
+            self._drop_below += 1
+        self._n = n = len(keys)
+        self._allocate(n_slots_for(max(n, 1024)))
+        self._keys[:n], self._counts[:n] = keys, counts
+        self._slots = fill_slots(splitmix64_array(keys), n, len(self._slots))
 
     def items(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """The pairs, as keys sorted, and their counts."""
-        used = self._counts > 0
-        order = np.argsort(self._keys[used])
-        return self._keys[used][order], self._counts[used][order]
+        """Return the pairs, as sorted keys, and their counts."""
+        order = np.argsort(self._keys[: self._n])
+        return self._keys[order], self._counts[order]
 
 
 @compiled
 def _count_pairs(
-    offsets: Any, ids: Any, allowed: Any, keys: Any, counts: Any, n: int, document: int, position: int
+    offsets: Any, ids: Any, allowed: Any, slots: Any, keys: Any, counts: Any, n: int, document: int, position: int
 ) -> Any:
-    """Go on from (document, position) until all is counted or the table is half full."""
-    mask = np.uint64(keys.size - 1)
+    """Count on from (document, position) until all is counted or the table is full."""
     for d in range(document, offsets.size - 1):
         start = max(position, offsets[d])
         for i in range(start, offsets[d + 1] - 1):
             if ids[i] < 0 or ids[i + 1] < 0 or not allowed[ids[i]] or not allowed[ids[i + 1]]:
                 continue
-            if n * 2 >= keys.size:
+            if n >= keys.size:
                 return n, d, i
             key = (np.uint64(ids[i]) << np.uint64(32)) | np.uint64(ids[i + 1])
-            slot = finish_hash(key) & mask
-            while counts[slot] > 0 and keys[slot] != key:
-                slot = (slot + np.uint64(1)) & mask
-            if counts[slot] == 0:
-                keys[slot] = key
+            slot = find_slot(slots, keys, key, splitmix64(key) & np.uint64(slots.size - 1))
+            if slots[slot] < 0:
+                slots[slot] = n
+                keys[n] = key
                 n += 1
-            counts[slot] += 1
+            counts[slots[slot]] += 1
     return n, offsets.size - 1, 0
 
 
-@compiled
-def _refill(keys: Any, counts: Any, old_keys: Any, old_counts: Any) -> None:
-    mask = np.uint64(keys.size - 1)
-    for i in range(old_keys.size):
-        slot = finish_hash(old_keys[i]) & mask
-        while counts[slot] > 0:
-            slot = (slot + np.uint64(1)) & mask
-        keys[slot] = old_keys[i]
-        counts[slot] = old_counts[i]
-
-
-def associated(
+def associated_pairs(
     keys: NDArray[np.uint64], counts: NDArray[np.int64], frequencies: Frequencies, rules: TextRules
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First and second words of the pairs seen often enough whose association reaches what the rules ask for.
+    """Return first and second words of the pairs that are frequent enough and whose NPMI reaches ``rules.bigrams``.
 
-    log(p(ab) / (p(a) p(b))) / -log p(ab), which is 1 for words that only ever occur together, 0 for independent ones.
+    Normalised pointwise mutual information is log(p(ab) / (p(a) p(b))) / -log p(ab): 1 for words that only occur
+    together, 0 for independent ones.
+
+    References
+    ----------
+    Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. GSCL.
     """
     assert rules.bigrams is not None
     often = counts >= rules.bigram_min_count
@@ -115,69 +123,42 @@ def associated(
     return first[strong], second[strong]
 
 
-Pairs = tuple[NDArray[np.uint64], NDArray[np.int32]]
-NO_PAIRS: Pairs = (np.zeros(1, dtype=np.uint64), np.full(1, -1, dtype=np.int32))
-
-
-def pair_table(first: NDArray[Any], second: NDArray[Any], columns: NDArray[np.int32]) -> Pairs:
-    """A hash table from pairs of words to columns."""
+def pair_table(first: NDArray[Any], second: NDArray[Any], columns: NDArray[np.int32]) -> PairTable:
+    """Return a hash table from distinct pairs of words to columns."""
     if len(first) == 0:
         return NO_PAIRS
-    size = 1 << (4 * len(first) - 1).bit_length()
-    keys = np.zeros(size, dtype=np.uint64)
-    values = np.full(size, -1, dtype=np.int32)
-    _fill_pairs(keys, values, pair_keys(first, second), columns)
-    return keys, values
-
-
-def pair_keys(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.uint64]:
-    """One number for a pair of word numbers."""
-    return (first.astype(np.uint64) << np.uint64(32)) | second.astype(np.uint64)
+    keys = (first.astype(np.uint64) << np.uint64(32)) | second.astype(np.uint64)
+    slots = fill_slots(splitmix64_array(keys), len(keys), n_slots_for(len(keys)))
+    return slots, keys, columns.astype(np.int32)
 
 
 def count_rows(
-    offsets: NDArray[np.int64], ids: NDArray[np.int32], column: NDArray[np.int32], pairs: Pairs = NO_PAIRS
+    offsets: NDArray[np.int64], ids: NDArray[np.int32], column: NDArray[np.int32], pairs: PairTable = NO_PAIRS
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """CSR offsets, columns (sorted, unique) and counts of documents given as word numbers.
+    """Return CSR offsets, columns (sorted, unique) and counts of documents given as word numbers.
 
-    `column` says where each word goes (-1: nowhere). From left to right, two words in `pairs` that
-    follow each other are counted as the pair and not as themselves.
+    Parameters
+    ----------
+    offsets, ids : ndarray
+        Document d has the words ``ids[offsets[d]:offsets[d + 1]]``; a negative number is a gap.
+    column : ndarray of int32
+        The column of each word; -1: none.
+    pairs : PairTable
+        From left to right, two words in sequence that are a pair here are counted as the pair and not as themselves.
     """
     new_offsets, columns, counts = _count_rows(offsets, ids, column, *pairs)
     return new_offsets, columns, counts
 
 
 @compiled
-def find_pair(keys: Any, values: Any, first: Any, second: Any) -> Any:
-    """The column of a pair of words, or -1."""
-    key = (np.uint64(first) << np.uint64(32)) | np.uint64(second)
-    mask = np.uint64(keys.size - 1)
-    slot = finish_hash(key) & mask
-    while values[slot] >= 0 and keys[slot] != key:
-        slot = (slot + np.uint64(1)) & mask
-    return values[slot]
-
-
-@compiled
-def _fill_pairs(keys: Any, values: Any, new_keys: Any, columns: Any) -> None:
-    mask = np.uint64(keys.size - 1)
-    for i in range(new_keys.size):
-        slot = finish_hash(new_keys[i]) & mask
-        while values[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
-        keys[slot] = new_keys[i]
-        values[slot] = columns[i]
-
-
-@compiled
-def _count_rows(offsets: Any, ids: Any, column: Any, keys: Any, values: Any) -> Any:
+def _count_rows(offsets: Any, ids: Any, column: Any, pair_slots: Any, pair_keys: Any, pair_columns: Any) -> Any:
     n = offsets.size - 1
     new_offsets = np.zeros(n + 1, dtype=np.int64)
     columns = np.empty(ids.size, dtype=np.int32)
     counts = np.empty(ids.size, dtype=np.int32)
-    n_columns = max(_largest(column), _largest(values)) + 1
-    tally = np.zeros(n_columns, dtype=np.int32)  # of the document at hand; sorting its different words is cheap
-    joins = keys.size > 1
+    n_columns = max(_largest(column), _largest(pair_columns)) + 1
+    tally = np.zeros(n_columns, dtype=np.int32)  # of one document; sorting its distinct words is cheap
+    joins = pair_keys.size > 0
     used = 0
     for d in range(n):
         start = used
@@ -189,7 +170,7 @@ def _count_rows(offsets: Any, ids: Any, column: Any, keys: Any, values: Any) -> 
                 continue
             target = np.int32(-1)
             if joins and i < offsets[d + 1] and ids[i] >= 0:
-                target = find_pair(keys, values, word, ids[i])
+                target = _find_pair(pair_slots, pair_keys, pair_columns, word, ids[i])
             if target >= 0:
                 i += 1
             else:
@@ -205,6 +186,14 @@ def _count_rows(offsets: Any, ids: Any, column: Any, keys: Any, values: Any) -> 
             tally[columns[j]] = 0
         new_offsets[d + 1] = used
     return new_offsets, columns[:used].copy(), counts[:used].copy()
+
+
+@compiled
+def _find_pair(slots: Any, keys: Any, columns: Any, first: Any, second: Any) -> Any:
+    """Return the column of a pair of words, or -1."""
+    key = (np.uint64(first) << np.uint64(32)) | np.uint64(second)
+    slot = find_slot(slots, keys, key, splitmix64(key) & np.uint64(slots.size - 1))
+    return columns[slots[slot]] if slots[slot] >= 0 else np.int32(-1)
 
 
 @compiled

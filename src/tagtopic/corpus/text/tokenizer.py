@@ -2,7 +2,7 @@
 
 A word is a run of letters, marks, digits and inner underscores, in any script that separates words
 (see `characters`). The kernel works on a batch of texts with a vocabulary of its own, without the
-GIL, so batches run side by side; `WordTable` then gives their words numbers for the whole corpus.
+GIL, so batches run side by side; `StringTable` then gives their words numbers for the whole corpus.
 """
 
 import unicodedata
@@ -14,12 +14,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core import ragged
+from tagtopic._core import arrays
+from tagtopic._core.hashing import FNV_OFFSET, FNV_PRIME, fill_slots, splitmix64
 from tagtopic._core.jit import compiled
-from tagtopic._core.strings import FNV_PRIME, FNV_START, Names, finish_hash
+from tagtopic._core.strings import StringArray, string_slot
 from tagtopic.corpus.text import characters
 from tagtopic.corpus.text.rules import TextRules
-from tagtopic.corpus.text.word_table import slot_of, slots_for
 
 GAP = -1  # stands in a stream of words where a phrase cannot go on
 
@@ -30,7 +30,7 @@ class Tokens:
 
     offsets: NDArray[np.int64]
     ids: NDArray[np.int32]
-    words: Names
+    words: StringArray
     hashes: NDArray[np.uint64]
 
 
@@ -39,7 +39,7 @@ def tokenize(texts: Sequence[str], rules: TextRules) -> Tokens:
     if rules.tokenizer is not None:
         return _tokenize_with(rules.callable_tokenizer(), texts, rules.bigrams is not None)
     encoded = [_normalise(text) for text in texts]
-    text_offsets = ragged.offsets_of(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
+    text_offsets = arrays.offsets_of(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
     offsets, ids, word_offsets, word_bytes, hashes = _tokenize(
         np.frombuffer(b"".join(encoded), dtype=np.uint8),
         text_offsets,
@@ -50,7 +50,7 @@ def tokenize(texts: Sequence[str], rules: TextRules) -> Tokens:
         rules.numbers,
         rules.bigrams is not None,
     )
-    return Tokens(offsets, ids, Names(word_offsets, word_bytes), hashes)
+    return Tokens(offsets, ids, StringArray(word_offsets, word_bytes), hashes)
 
 
 def _normalise(text: str) -> bytes:
@@ -78,13 +78,13 @@ def _tokenize_with(tokenizer: Callable[[Any], Iterable[str]], texts: Sequence[An
         ids.extend(number.setdefault(word, len(number)) for word in words if word != "")
         lengths.append(len(ids) - before)
     try:
-        names = Names.of(number)
+        names = StringArray.of(number)
     except (TypeError, ValueError) as error:
         raise type(error)(f"the tokenizer gave words that cannot be used: {error}") from None
     spaced = next((word for word in number if " " in word), None) if phrases else None
     if spaced is not None:
         raise ValueError(f"the tokenizer gave the word {spaced!r}: with bigrams, words cannot have spaces in them")
-    offsets = ragged.offsets_of(np.array(lengths, dtype=np.int64))
+    offsets = arrays.offsets_of(np.array(lengths, dtype=np.int64))
     return Tokens(offsets, np.array(ids, dtype=np.int32), names, names.hashes())
 
 
@@ -120,7 +120,7 @@ def _tokenize(
         first_id = n_ids
         word_start = word_offsets[n_words]
         position = word_start
-        h = FNV_START
+        h = FNV_OFFSET
         length = 0
         pending = 0
         has_letter = False
@@ -173,9 +173,9 @@ def _tokenize(
                 if length > 0:
                     if min_length <= length <= max_length and (has_letter or numbers):
                         if n_words * 2 >= slots.size:
-                            slots = slots_for(hashes, n_words, slots.size * 4)
-                        h = finish_hash(h)
-                        slot = slot_of(slots, hashes, word_offsets, letters, h, letters, word_start, position)
+                            slots = fill_slots(hashes, n_words, slots.size * 4)
+                        h = splitmix64(h)
+                        slot = string_slot(slots, hashes, word_offsets, letters, h, letters, word_start, position)
                         if slots[slot] < 0:
                             slots[slot] = n_words
                             hashes[n_words] = h
@@ -188,7 +188,7 @@ def _tokenize(
                         ids[n_ids] = GAP
                         n_ids += 1
                     position = word_start
-                    h = FNV_START
+                    h = FNV_OFFSET
                     length = 0
                     has_letter = False
                 pending = 0

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core import ragged
-from tagtopic._core.arrays import Int32s, Int64s
+from tagtopic._core import arrays
+from tagtopic._core.arrays import Int32s, Int64s, offsets_of
+from tagtopic._core.hashing import GOLDEN_GAMMA, splitmix64_array
 from tagtopic._core.parallel import cut_evenly
-from tagtopic._core.ragged import offsets_of
-from tagtopic._core.strings import Names
+from tagtopic._core.strings import StringArray, StringTable
 from tagtopic.corpus.builder import Rows
 from tagtopic.corpus.reading.errors import Complaints, ReadError
 from tagtopic.corpus.reading.reader import Request, rows_of_part
@@ -29,7 +29,6 @@ from tagtopic.corpus.reading.rows import Rowing, missing_columns
 from tagtopic.corpus.text import phrases
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.text.tokenizer import tokenize
-from tagtopic.corpus.text.word_table import WordTable
 from tagtopic.corpus.vocabulary import KnownWords, given, known_words
 from tagtopic.engines.distributed.scratch import Arrays, Parcel, Scratch
 from tagtopic.engines.distributed.tasks import Slot
@@ -105,8 +104,8 @@ IDS = ("ids.offsets", "ids.bytes")
 class Columns:
     """The words and tags that are columns; travels once to each executor."""
 
-    packed_words: Names
-    packed_tags: Names
+    packed_words: StringArray
+    packed_tags: StringArray
 
     @cached_property
     def words(self) -> KnownWords:
@@ -197,11 +196,11 @@ class _Matrices:
 
     counts: list[tuple[Any, Any, Any]] = field(default_factory=list)
     tags: list[tuple[Any, Any]] = field(default_factory=list)
-    ids: list[Names] = field(default_factory=list)
+    ids: list[StringArray] = field(default_factory=list)
 
     def add(self, rows: Rows, columns: Columns, rules: TextRules) -> None:
         tokens = rows.tokens or tokenize(rows.texts, rules)
-        table = WordTable()
+        table = StringTable()
         table.add(tokens.words, tokens.hashes)
         found = given(columns.words, table, rules)
         self.counts.append(phrases.count_rows(tokens.offsets, tokens.ids, found.column, found.pairs))
@@ -209,22 +208,22 @@ class _Matrices:
         tags = [sorted({known[tag] for tag in row if tag in known}) for row in rows.tags]
         flat = np.fromiter((tag for row in tags for tag in row), dtype=np.int32)
         self.tags.append((np.fromiter(map(len, tags), dtype=np.int64, count=len(tags)), flat))
-        self.ids.append(Names.of(rows.ids))
+        self.ids.append(StringArray.of(rows.ids))
 
-    def finish(self) -> tuple[Documents, Names]:
+    def finish(self) -> tuple[Documents, StringArray]:
         word_sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(offsets) for offsets, _, _ in self.counts)])
         tag_sizes = np.concatenate([np.zeros(0, np.int64), *(sizes for sizes, _ in self.tags)])
         none = np.zeros(0, np.int32)
         documents = Documents(
-            ragged.offsets_of(word_sizes),
+            arrays.offsets_of(word_sizes),
             np.concatenate([none, *(words for _, words, _ in self.counts)]),
             np.concatenate([none, *(counts for _, _, counts in self.counts)]),
-            ragged.offsets_of(tag_sizes),
+            arrays.offsets_of(tag_sizes),
             np.concatenate([none, *(tags for _, tags in self.tags)]),
         )
         id_sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(names.offsets) for names in self.ids)])
         data = np.concatenate([np.zeros(0, np.uint8), *(names.data for names in self.ids)])
-        return documents, Names(ragged.offsets_of(id_sizes), data)
+        return documents, StringArray(arrays.offsets_of(id_sizes), data)
 
 
 def part_of(documents: Documents, first: int, last: int) -> Documents:
@@ -273,7 +272,7 @@ class Pick:
         return (block for block in blocks if block.number in self.numbers)
 
 
-def digest_of(documents: Documents, ids: Names, first: int) -> int:
+def digest_of(documents: Documents, ids: StringArray, first: int) -> int:
     """A number that stands for these documents at these places: the same however they are cut into blocks."""
     rows = ids.hashes() + _mixed(np.arange(first, first + len(ids)).astype(np.uint64), 1)
     words = _mixed(documents.words.astype(np.uint64), 2) + documents.counts.astype(np.uint64)
@@ -283,11 +282,8 @@ def digest_of(documents: Documents, ids: Names, first: int) -> int:
 
 
 def _mixed(values: Any, salt: int) -> Any:
-    """Well-mixed 64-bit numbers of 64-bit numbers (splitmix64)."""
-    z = values + np.uint64(salt * 0x9E3779B97F4A7C15 % 2**64)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    """Return well-mixed 64-bit numbers (splitmix64)."""
+    return splitmix64_array(values + np.uint64(salt * int(GOLDEN_GAMMA) % 2**64))
 
 
 def _row_sums(starts: Int64s, values: Any) -> Any:

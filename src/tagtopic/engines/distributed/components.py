@@ -18,8 +18,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import digamma, polygamma
 
-from tagtopic._core.arrays import Float64s, Int32s, Int64s
-from tagtopic._core.ragged import offsets_of
+from tagtopic._core.arrays import Float64s, Int32s, Int64s, offsets_of
 from tagtopic.engines.distributed.scratch import Scratch
 from tagtopic.engines.distributed.tasks import Slot
 from tagtopic.engines.distributed.weights import Learnt, NamedEvidence, Problem, Whose, merged, without_evidence

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Int32s, read_only
-from tagtopic._core.mapped import write_array
+from tagtopic._core.memmap import write_array
 from tagtopic.engines.blocks import Block
 from tagtopic.inference.m_step import ColumnIndex, index_columns
 from tagtopic.inference.types import Documents, State

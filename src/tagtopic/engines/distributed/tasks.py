@@ -21,8 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tagtopic._core.arrays import Float64s, Floats, Int32s
-from tagtopic._core.ragged import owners_of
+from tagtopic._core.arrays import Float64s, Floats, Int32s, owners_of
 from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.distributed.scratch import FRESH, MissingError, Parcel, Rooms, Scratch, ScratchBlock, scratch_root

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s, Int64s
-from tagtopic._core.strings import Names
+from tagtopic._core.strings import StringArray, StringTable
 from tagtopic.corpus import vocabulary
 from tagtopic.corpus import vocabulary as columns
 from tagtopic.corpus.reading.errors import ReadError
@@ -31,7 +31,6 @@ from tagtopic.corpus.text import stop_words
 from tagtopic.corpus.text.phrases import PairCounts
 from tagtopic.corpus.text.rules import TagRules, TextRules
 from tagtopic.corpus.text.tokenizer import tokenize
-from tagtopic.corpus.text.word_table import WordTable
 from tagtopic.corpus.vocabulary import Frequencies, Joined
 from tagtopic.engines.distributed.builder import Heard, Part, tell
 from tagtopic.engines.spark.source import Source
@@ -52,7 +51,7 @@ class RemoteReadings:
     source: Source
     request: Request
     rules: TextRules
-    names: Names
+    names: StringArray
     n_buckets: int
 
     def pair_counts(self, countable: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], Int64s]:
@@ -84,7 +83,7 @@ class RemoteReadings:
 class _Counting:
     """Reads a partition as numbered words and yields counts for buckets."""
 
-    shared: Broadcast[tuple[Names, Any]]
+    shared: Broadcast[tuple[StringArray, Any]]
     kind: str
     request: Request
     rules: TextRules
@@ -93,11 +92,11 @@ class _Counting:
     def __call__(self, number: int, batches: Iterable[bytes]) -> Iterator[Counted]:
         """Read the partition once."""
         names, asked = self.shared.value
-        table = WordTable()
+        table = StringTable()
         table.add(names, names.hashes())
         return self.count(self._documents(table, Part(number, self.kind, self.request), batches), asked)
 
-    def _documents(self, table: WordTable, part: Part, batches: Iterable[bytes]) -> Iterator[tuple[Int64s, Any]]:
+    def _documents(self, table: StringTable, part: Part, batches: Iterable[bytes]) -> Iterator[tuple[Int64s, Any]]:
         for rows in part.rows(batches):
             tokens = rows.tokens or tokenize(rows.texts, self.rules)
             numbers = np.append(table.find(tokens.words), np.int32(-1))  # other words are gaps, as gaps are
@@ -168,7 +167,7 @@ BUCKETS = 64
 class WordCounts(NamedTuple):
     """Words, the documents that each is in, and its occurrences."""
 
-    names: Names
+    names: StringArray
     documents: Int64s
     occurrences: Int64s
 
@@ -213,7 +212,7 @@ class Gather:
     def __call__(self, number: int, batches: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
         """Read the partition once."""
         part = Part(number, self.kind, self.request)
-        table, frequencies, tags = WordTable(), Frequencies(), Counter[str]()
+        table, frequencies, tags = StringTable(), Frequencies(), Counter[str]()
         try:
             for rows in part.rows(batches):
                 tokens = rows.tokens or tokenize(rows.texts, self.rules)
@@ -224,13 +223,13 @@ class Gather:
         except ReadError as error:
             yield self.n_buckets, Totals(number, Heard(error=str(error)), 0)
             return
-        yield from self._cut(table.names, frequencies, tags)
+        yield from self._cut(table.strings, frequencies, tags)
         yield self.n_buckets, Totals(number, part.heard(), frequencies.n_occurrences)
 
-    def _cut(self, names: Names, frequencies: Frequencies, tags: Counter[str]) -> Iterator[tuple[int, Bucket]]:
+    def _cut(self, names: StringArray, frequencies: Frequencies, tags: Counter[str]) -> Iterator[tuple[int, Bucket]]:
         kept = [tag for tag in tags if self.tag_rules.keeps(tag)]
         place_of_word = names.hashes() % np.uint64(self.n_buckets)
-        place_of_tag = Names.of(kept).hashes() % np.uint64(self.n_buckets)
+        place_of_tag = StringArray.of(kept).hashes() % np.uint64(self.n_buckets)
         for bucket in range(self.n_buckets):
             rows = np.flatnonzero(place_of_word == bucket)
             words = WordCounts(names.take(rows), frequencies.documents[rows], frequencies.occurrences[rows])
@@ -256,7 +255,7 @@ class AddUp:
 
     def _candidates(self, words: WordTally) -> WordCounts:
         """Words within the limits, and all stop words: by them the language of the texts is told."""
-        names = words.table.names
+        names = words.table.strings
         stops = np.zeros(len(names), bool)
         forms = vocabulary.forms(self._stop_words(), self.rules.lowercase)
         found = words.table.find(forms)
@@ -281,7 +280,7 @@ class WordTally:
     """A growing table of words with their numbers."""
 
     def __init__(self) -> None:
-        self.table = WordTable()
+        self.table = StringTable()
         self.documents = self.occurrences = np.zeros(0, np.int64)
 
     def add(self, more: WordCounts) -> None:
@@ -323,7 +322,7 @@ def _gathered(
         words.add(bucket.words)
     n_occurrences = sum(part.n_occurrences for part in totals)
     frequencies = Frequencies.of(words.documents, words.occurrences, sum(sizes), n_occurrences)
-    readings = RemoteReadings(context, source, request, rules, words.table.names, n_buckets)
+    readings = RemoteReadings(context, source, request, rules, words.table.strings, n_buckets)
     chosen = columns.choose(readings, words.table, frequencies, rules)
     tags = {tag: n for bucket in buckets for tag, n in bucket.tags.items()}
     names = tuple(sorted(tags))

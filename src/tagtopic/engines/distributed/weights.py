@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Float64s, Int32s
-from tagtopic._core.ragged import offsets_of
+from tagtopic._core.arrays import Float64s, Int32s, offsets_of
 from tagtopic.engines.blocks import evidence_of_block
 from tagtopic.engines.distributed.scratch import Scratch
 from tagtopic.engines.distributed.tasks import Slot

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Int32s, Int64s
-from tagtopic._core.ragged import offsets_of
-from tagtopic._core.ragged import take as take_rows
-from tagtopic._core.strings import Names
+from tagtopic._core.arrays import Int32s, Int64s, offsets_of
+from tagtopic._core.arrays import take_rows as take_rows
+from tagtopic._core.strings import StringArray
 from tagtopic.corpus import Corpus, TextRules
 from tagtopic.corpus.collection import RemoteCorpus
 from tagtopic.corpus.corpus import Document, _positions
@@ -71,7 +70,7 @@ class Fetched(NamedTuple):
     number: int
     counts: tuple[Int64s, Int32s, Int32s]
     tags: tuple[Int64s, Int32s]
-    ids: Names
+    ids: StringArray
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Fetch:
             starts, words = take_rows(documents.word_starts, documents.words, rows)
             _, counts = take_rows(documents.word_starts, documents.counts, rows)
             tag_starts, tags = take_rows(documents.tag_starts, documents.tags, rows)
-            ids = Names(*(scratch.beside(number, name) for name in IDS)).take(rows)
+            ids = StringArray(*(scratch.beside(number, name) for name in IDS)).take(rows)
             yield Fetched(number, (starts, stored.words[words], counts), (tag_starts, stored.tags[tags]), ids)
 
 
@@ -173,7 +172,7 @@ class SparkCorpus(RemoteCorpus):
         """A digest of everything in the corpus, the same however its source was cut."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(f"{len(self)} {self.n_words} {self.n_tags} {self._built.digest}\n".encode())
-        for names in (Names.of(self.words), Names.of(self.tag_names)):
+        for names in (StringArray.of(self.words), StringArray.of(self.tag_names)):
             digest.update(names.offsets.astype("<i8").tobytes() + names.data.tobytes())
         return digest.hexdigest()
 
@@ -227,7 +226,7 @@ class SparkCorpus(RemoteCorpus):
         )
         words, counts = (np.concatenate([none, *(part.counts[i] for part in found)]) for i in (1, 2))
         tags = np.concatenate([none, *(part.tags[1] for part in found)])
-        ids = Names(id_starts, np.concatenate([no_bytes, *(part.ids.data for part in found)]))
+        ids = StringArray(id_starts, np.concatenate([no_bytes, *(part.ids.data for part in found)]))
         return Corpus(
             counts=csr(starts, words.astype(np.int32, copy=False), counts, self.n_words),
             tags=csr(tag_starts, tags, np.ones(len(tags), np.int8), self.n_tags),
@@ -324,7 +323,7 @@ def read_corpus(
     """Read a source twice, once for its words and tags and once for its blocks; in between again for bigrams."""
     request = replace(request, format=source.kind)
     found = gather(context, source, request, rules, tag_rules)
-    columns = context.broadcast(Columns(Names.of(found.words), Names.of(found.tag_names)))
+    columns = context.broadcast(Columns(StringArray.of(found.words), StringArray.of(found.tag_names)))
     firsts = tuple(accumulate(found.part_sizes, initial=0))[:-1]
     count = Count(columns, source.kind, request, found.rules, firsts, block_entries)
     return SparkCorpus(engine, context, found, _Built(context, source, count))

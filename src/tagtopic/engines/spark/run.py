@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Float64s, Int32s, Int64s
-from tagtopic._core.mapped import Spill
-from tagtopic._core.ragged import offsets_of
+from tagtopic._core.arrays import Float64s, Int32s, Int64s, offsets_of
+from tagtopic._core.memmap import TemporaryArrays
 from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import Block, CorpusEvidence
@@ -247,7 +246,7 @@ class RemoteRun(SparkRun):
         self.corpus = corpus
         tag_entries = corpus.document_sizes()[1]
         self.each_rho = bool(parameters.latent or (tag_entries == 0).any())
-        spill, dtype = Spill(), parameters.psi.dtype
+        spill, dtype = TemporaryArrays(), parameters.psi.dtype
         state = State(
             spill.empty(int(tag_entries.sum()), dtype),
             spill.empty(len(corpus), dtype),
