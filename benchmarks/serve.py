@@ -85,7 +85,6 @@ def main() -> None:
     parser.add_argument("--documents", type=int, nargs="+", default=[1, 16], help="documents in a request")
     given = parser.parse_args()
     model = TagTopicModel.load(given.model)
-    texts: list[str] = []
     tag_columns = given.tags.split(",") if given.tags else None
     corpus = Corpus.read(
         given.corpus,
@@ -93,11 +92,11 @@ def main() -> None:
         tags=tag_columns,
         words=model.words_,
         rules=model.rules_,
-        texts_into=texts,
+        keep_texts=True,
     )
     known = set(model.tag_names_)
     tags = [[tag for tag in document.tags if tag in known] for document in corpus]
-    texts, tags = texts[:5000], tags[:5000]
+    texts, tags = list((corpus.texts or ())[:5000]), tags[:5000]
     command = [sys.executable, "-m", "tagtopic", "serve", given.model, "--port", "0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"})
     try:

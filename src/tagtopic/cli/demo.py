@@ -72,8 +72,7 @@ def demo(
     from tagtopic.datasets import load_python_docs
 
     remark("reading the documentation of this Python…", quiet=quiet)
-    texts: list[str] = []
-    corpus = load_python_docs(package or None, texts_into=texts)
+    corpus = load_python_docs(package or None, keep_texts=True)
     remark("learning…", quiet=quiet)
     fitted = TWDA(topics, random_state=0, n_jobs=jobs, progress=False if quiet else None).fit(corpus)
     console = results(record=True)
@@ -81,11 +80,11 @@ def demo(
     _predict(console, fitted, text if text is not None else _asked(quiet=quiet))
     fitted.save(model)
     remark("writing the report…", quiet=quiet)
-    _report(Path(report), console, fitted, corpus, texts)
+    _report(Path(report), console, fitted, corpus)
     remark(f"wrote {model} and {report}. Open the report, or go on with: tagtopic serve {model}", quiet=quiet)
 
 
-def _report(path: Path, console: Console, model: TWDA, corpus: Corpus, texts: list[str]) -> None:
+def _report(path: Path, console: Console, model: TWDA, corpus: Corpus) -> None:
     """The report; what the console has shown as a picture, or as a page where the extra `explore` is missing."""
     if path.suffix.lower() == ".svg":
         picture = console.export_svg(title="tagtopic demo")
@@ -93,7 +92,7 @@ def _report(path: Path, console: Console, model: TWDA, corpus: Corpus, texts: li
     elif is_installed("jinja2"):
         from tagtopic.explore import Explorer, ReportLimits, write_report
 
-        write_report(Explorer(model, corpus, texts=texts, name="python-docs"), path, ReportLimits(*PAGES))
+        write_report(Explorer(model, corpus, name="python-docs"), path, ReportLimits(*PAGES))
     else:
         remark("pip install 'tagtopic[explore]' makes the report one to click through")
         write_text(path, console.export_html())

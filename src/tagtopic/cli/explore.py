@@ -139,14 +139,12 @@ def open_explorer(
     _check_columns(corpus, columns)
     fitted = load_model(model, jobs)
     other = None if compare is None else load_model(compare, jobs)
-    texts: list[str] = []
     documents = None
     if corpus is not None:
-        documents = read_corpus([corpus], columns, model=fitted, jobs=jobs, quiet=quiet, texts_into=texts)
+        documents = read_corpus([corpus], columns, model=fitted, jobs=jobs, quiet=quiet, keep_texts=True)
     return Explorer(
         fitted,
         documents,
-        texts=texts if any(texts) else None,
         name=name or Path(model).stem,
         other=other,
         other_name="" if compare is None else Path(compare).stem,

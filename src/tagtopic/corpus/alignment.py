@@ -45,7 +45,13 @@ def align(corpus: "Corpus", words: Sequence[str], tag_names: Sequence[str]) -> A
         unknown_tags = tuple(corpus.tag_names[j] for j in np.flatnonzero(in_use & (target < 0)))
         tags = matrices.move_columns(tags, target, len(new_tags))
     aligned = type(corpus)(
-        counts=counts, tags=tags, words=new_words, tag_names=new_tags, ids=corpus.ids, rules=corpus.rules
+        counts=counts,
+        tags=tags,
+        words=new_words,
+        tag_names=new_tags,
+        ids=corpus.ids,
+        rules=corpus.rules,
+        texts=corpus.texts,
     )
     unknown_tokens = 0 if counts is corpus.counts else corpus.n_tokens - aligned.n_tokens
     return Alignment(aligned, unknown_tokens, unknown_tags)

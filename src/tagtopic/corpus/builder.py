@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core import arrays as ragged
+from tagtopic._core.arrays import offsets_of
 from tagtopic._core.files import atomic_folder
 from tagtopic._core.memmap import ArrayFile, GrowingArray
 from tagtopic._core.strings import StringArray, StringTable
@@ -107,6 +107,7 @@ class Plan:
     tag_rules: TagRules = field(default_factory=TagRules)
     words: KnownWords | None = None
     n_jobs: int | None = None
+    keep_texts: bool = False
 
     @property
     def threads(self) -> int:
@@ -138,14 +139,14 @@ def build(
         shutil.rmtree(scratch)
         storage.write_names(folder, corpus.words, corpus.tag_names)
         storage.write_marker(folder, corpus)
-    return Corpus.open(to)
+    return Corpus.open(to).with_texts(corpus.texts)
 
 
 def _build(
     rows: Iterable[Rows], plan: Plan, scratch: Path, folder: Path, spill_at: int, tell: Callable[[int, int], object]
 ) -> Corpus:
     with ExitStack() as files:
-        gathered = _Gathered(plan.tag_rules, scratch, spill_at or SPILL_AT, files)
+        gathered = _Gathered(plan, scratch, spill_at or SPILL_AT, files)
         for batch, tokens in _tokenized(rows, plan):
             gathered.add(batch, tokens)
         output = {
@@ -154,11 +155,12 @@ def _build(
         }
         vocabulary = _write_counts(gathered, plan, output, tell)
         tag_names = _write_tags(gathered, plan, output)
-        offsets, data = gathered.ids.finish()
+        offsets, data = gathered.ids.finish_for_reading()
         output["ids.offsets"].append(offsets)
         for start in range(0, len(data), columns.BLOCK):
             output["ids.bytes"].append(data[start : start + columns.BLOCK])
         arrays = {name: array.finish() for name, array in output.items()}
+        texts = gathered.kept_texts()
     counts, tags = (
         matrices.csr(arrays[f"{m}.indptr"], arrays[f"{m}.indices"], arrays[f"{m}.data"], n)
         for m, n in (("counts", len(vocabulary.words)), ("tags", len(tag_names)))
@@ -170,6 +172,7 @@ def _build(
         tag_names=tag_names,
         ids=StringArray(arrays["ids.offsets"], arrays["ids.bytes"]),
         rules=vocabulary.rules,
+        texts=texts,
     )
 
 
@@ -211,21 +214,26 @@ class _GrowingRows:
         self._values.append(values)
         self._lengths.append(lengths)
 
-    def finish(self) -> tuple[NDArray[np.int64], NDArray[Any] | ArrayFile]:
-        return ragged.offsets_of(self._lengths.finish()), self._values.finish_for_reading()
+    def finish(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        return offsets_of(self._lengths.finish()), self._values.finish()
+
+    def finish_for_reading(self) -> tuple[NDArray[np.int64], NDArray[Any] | ArrayFile]:
+        return offsets_of(self._lengths.finish()), self._values.finish_for_reading()
 
 
 class _Gathered:
     """Everything known of the rows once all are read, before a vocabulary is chosen."""
 
-    def __init__(self, tag_rules: TagRules, scratch: Path, spill_at: int, files: ExitStack) -> None:
+    def __init__(self, plan: Plan, scratch: Path, spill_at: int, files: ExitStack) -> None:
         self.table = StringTable()
         self.frequencies = vocabulary.Frequencies()
         self.tag_numbers: dict[str, int] = {}
-        self._tag_rules = tag_rules
+        self._tag_rules = plan.tag_rules
         self.words = _GrowingRows("words", np.int32, scratch, spill_at, files)
         self.tags = _GrowingRows("tags", np.int32, scratch, spill_at, files)
         self.ids = _GrowingRows("ids", np.uint8, scratch, spill_at, files)
+        self._texts = _GrowingRows("texts", np.uint8, scratch, spill_at, files) if plan.keep_texts else None
+        self._has_texts = False
 
     def add(self, rows: Rows, tokens: Tokens) -> None:
         numbers = np.append(self.table.add(tokens.words, tokens.hashes), np.int32(-1))  # so that a gap, -1, stays -1
@@ -237,6 +245,14 @@ class _Gathered:
         self.tags.append(flat, np.fromiter(map(len, tags), dtype=np.int64, count=len(tags)))
         names = StringArray.of(rows.ids)
         self.ids.append(names.data, np.diff(names.offsets))
+        if self._texts is not None:
+            self._has_texts |= rows.tokens is None
+            texts = StringArray.of(rows.texts or [""] * len(rows.ids), errors="replace")
+            self._texts.append(texts.data, np.diff(texts.offsets))
+
+    def kept_texts(self) -> StringArray | None:
+        """Return the texts if they are to be kept and there are any: documents may be given as counts or words."""
+        return StringArray(*self._texts.finish()) if self._texts is not None and self._has_texts else None
 
     def _numbered(self, tags: list[str]) -> set[int]:
         """The numbers of a document's tags, each once, without those that the rules drop."""
@@ -252,7 +268,7 @@ class _Gathered:
 def _write_counts(
     gathered: _Gathered, plan: Plan, output: dict[str, GrowingArray], tell: Callable[[int, int], object]
 ) -> Columns:
-    stream = Stream(*gathered.words.finish())
+    stream = Stream(*gathered.words.finish_for_reading())
     if plan.words is not None:
         chosen = columns.given(plan.words, gathered.table, plan.rules)
     else:
@@ -272,7 +288,7 @@ def _write_counts(
 
 
 def _write_tags(gathered: _Gathered, plan: Plan, output: dict[str, GrowingArray]) -> tuple[str, ...]:
-    stream = Stream(*gathered.tags.finish())
+    stream = Stream(*gathered.tags.finish_for_reading())
     numbers = gathered.tag_numbers
     documents = np.zeros(len(numbers), dtype=np.int64)
     for _, ids in stream.blocks():

@@ -130,6 +130,7 @@ class Making:
         rules: TextRules | None = None,
         tag_rules: TagRules | None = None,
         n_jobs: int | None = None,
+        keep_texts: bool = False,
         **options: Unpack[RuleOptions],
     ) -> Corpus:
         """A corpus from texts in memory.
@@ -146,6 +147,8 @@ class Making:
             How texts become words and which words and tags are kept.
         n_jobs:
             Threads; None: one for each core. The result is the same for any number.
+        keep_texts:
+            Whether the corpus keeps the texts, as `texts`; of documents given as words it keeps none.
         options:
             Single rules by name, such as `min_df=3` or `stop_words="de"`; see `TextRules` and `TagRules`.
 
@@ -161,7 +164,7 @@ class Making:
 
         text_rules, tag_rules = with_options(rules, tag_rules, options)
         vocabulary = None if words is None else known.known_words(words)
-        plan = builder.Plan(text_rules, words=vocabulary, n_jobs=n_jobs)
+        plan = builder.Plan(text_rules, words=vocabulary, n_jobs=n_jobs, keep_texts=keep_texts)
         corpus = builder.build(builder.rows_of_texts(texts, phrases=text_rules.bigrams is not None), plan)
         given = matrices.check_tags(tags, tag_names, len(corpus))
         corpus = Corpus(
@@ -169,6 +172,7 @@ class Making:
             words=corpus.words,
             ids=matrices.check_ids(ids, len(corpus)),
             rules=corpus.rules,
+            texts=corpus.texts,
             **given,
         )
         return corpus.select_tags(tag_rules)
@@ -193,7 +197,7 @@ class Making:
         tag_rules: TagRules | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
-        texts_into: list[str] | None = None,
+        keep_texts: bool = False,
         **options: Unpack[RuleOptions],
     ) -> Corpus:
         """A corpus from a file, a glob, a folder, a list of files, a data frame, or an open binary file.
@@ -227,12 +231,10 @@ class Making:
             "raise" an error at the first bad row, or "skip" bad rows and tell how many in one warning.
         to:
             A folder where the corpus is made, to be opened again with `Corpus.open`; it appears whole or not at all.
-        words, rules, tag_rules, n_jobs, options:
+        words, rules, tag_rules, n_jobs, keep_texts, options:
             As in `from_texts`.
         progress:
             Whether a bar is shown; None: if standard error is a terminal.
-        texts_into:
-            A list that the texts are added to, in the order of the documents: a corpus keeps only counts.
 
         Examples
         --------
@@ -260,7 +262,7 @@ class Making:
             tag_rules=tag_rules,
             n_jobs=n_jobs,
             progress=progress,
-            texts_into=texts_into,
+            keep_texts=keep_texts,
         )
 
 
@@ -284,8 +286,8 @@ class Corpus(Making):
     (2, 2, 1, 4)
     >>> corpus.words, corpus.tag_names, corpus.tag_kinds, list(corpus.ids)
     (('engine', 'note'), ('author:Ada',), ('author',), ['0', '1'])
-    >>> corpus.counts.toarray().tolist(), corpus.tags.toarray().tolist(), corpus.rules
-    ([[2, 0], [1, 1]], [[1], [0]], None)
+    >>> corpus.counts.toarray().tolist(), corpus.tags.toarray().tolist(), corpus.rules, corpus.texts
+    ([[2, 0], [1, 1]], [[1], [0]], None, None)
     """
 
     def __init__(
@@ -297,6 +299,7 @@ class Corpus(Making):
         tag_names: tuple[str, ...],
         ids: StringArray,
         rules: TextRules | None = None,
+        texts: StringArray | None = None,
     ) -> None:
         """Take parts that are already checked and canonical; people use the other constructors."""
         self._counts = counts
@@ -305,6 +308,7 @@ class Corpus(Making):
         self._tag_names = tag_names
         self._ids = ids
         self._rules = rules
+        self._texts = texts
 
     @property
     def counts(self) -> Any:
@@ -335,6 +339,11 @@ class Corpus(Making):
     def rules(self) -> TextRules | None:
         """How the texts became words; None when the corpus was made from counts."""
         return self._rules
+
+    @property
+    def texts(self) -> StringArray | None:
+        """The text of each document, if they were kept (`keep_texts=True`); None otherwise. They are not saved."""
+        return self._texts
 
     @cached_property
     def tag_kinds(self) -> tuple[str, ...]:
@@ -445,10 +454,13 @@ class Corpus(Making):
             matrices.take_range(self._counts, start, stop),
             matrices.take_range(self._tags, start, stop),
             self._ids[start:stop],
+            None if self._texts is None else self._texts[start:stop],
         )
 
     def _take(self, rows: NDArray[np.int64]) -> Corpus:
-        return self._with(matrices.take(self._counts, rows), matrices.take(self._tags, rows), self._ids.take(rows))
+        texts = None if self._texts is None else self._texts.take(rows)
+        counts, tags = matrices.take(self._counts, rows), matrices.take(self._tags, rows)
+        return self._with(counts, tags, self._ids.take(rows), texts)
 
     def with_matrices(self, *, counts: Any = None, tags: Any = None) -> Corpus:
         """The same documents and names with another matrix of counts or of tags, which must be as `Corpus` says.
@@ -458,11 +470,32 @@ class Corpus(Making):
         >>> corpus.with_matrices(counts=2 * corpus.counts).n_tokens
         8
         """
-        return self._with(self._counts if counts is None else counts, self._tags if tags is None else tags, self._ids)
+        counts = self._counts if counts is None else counts
+        tags = self._tags if tags is None else tags
+        return self._with(counts, tags, self._ids, self._texts)
 
-    def _with(self, counts: Any, tags: Any, ids: StringArray) -> Corpus:
+    def with_texts(self, texts: Iterable[str] | None) -> Corpus:
+        """The same documents with these texts, one a document, or without texts.
+
+        Examples
+        --------
+        >>> corpus.with_texts(["The engine", "A note on the engine"]).texts[0]
+        'The engine'
+        """
+        packed = None if texts is None else StringArray.of(texts, errors="replace")
+        if packed is not None and len(packed) != len(self):
+            raise ValueError(f"there are {len(self)} documents but {len(packed)} texts")
+        return self._with(self._counts, self._tags, self._ids, packed)
+
+    def _with(self, counts: Any, tags: Any, ids: StringArray, texts: StringArray | None) -> Corpus:
         return Corpus(
-            counts=counts, tags=tags, words=self._words, tag_names=self._tag_names, ids=ids, rules=self._rules
+            counts=counts,
+            tags=tags,
+            words=self._words,
+            tag_names=self._tag_names,
+            ids=ids,
+            rules=self._rules,
+            texts=texts,
         )
 
     def __repr__(self) -> str:
@@ -475,7 +508,7 @@ class Corpus(Making):
         parts = [
             (np.array(m.indptr), np.array(m.indices), np.array(m.data), m.shape[1]) for m in (self._counts, self._tags)
         ]
-        return _rebuild, (*parts, self._words, self._tag_names, self._ids, self._rules)
+        return _rebuild, (*parts, self._words, self._tag_names, self._ids, self._rules, self._texts)
 
     def split(
         self,
@@ -574,7 +607,15 @@ class Corpus(Making):
         return cls(**storage.open_parts(Path(path)))
 
 
-def _rebuild(counts: Any, tags: Any, words: Any, tag_names: Any, ids: StringArray, rules: TextRules | None) -> Corpus:
+def _rebuild(
+    counts: Any,
+    tags: Any,
+    words: Any,
+    tag_names: Any,
+    ids: StringArray,
+    rules: TextRules | None,
+    texts: StringArray | None = None,
+) -> Corpus:
     return Corpus(
         counts=matrices.csr(*counts),
         tags=matrices.csr(*tags),
@@ -582,4 +623,5 @@ def _rebuild(counts: Any, tags: Any, words: Any, tag_names: Any, ids: StringArra
         tag_names=tag_names,
         ids=ids,
         rules=rules,
+        texts=texts,
     )

@@ -271,7 +271,7 @@ def load_python_docs(
     min_df: int = 5,
     max_df: float = 0.25,
     min_tag_documents: int = 5,
-    texts_into: list[str] | None = None,
+    keep_texts: bool = False,
 ) -> Corpus:
     """Read the docstrings of the standard library and of installed scientific packages as a tagged corpus.
 
@@ -291,8 +291,8 @@ def load_python_docs(
         Words in fewer documents, or in a larger share of them, are left out of the vocabulary.
     min_tag_documents:
         Tags on fewer documents are left out.
-    texts_into:
-        A list that the texts are added to, in the order of the documents.
+    keep_texts:
+        Whether the corpus keeps the texts, as `corpus.texts`.
 
     Examples
     --------
@@ -311,16 +311,14 @@ def load_python_docs(
                 documents[docstring.name] = text, _tags(docstring)
     if not documents:
         raise ValueError(f"no documented source was found for {', '.join(chosen)}: are they installed?")
-    texts = [text for text, _ in documents.values()]
-    if texts_into is not None:
-        texts_into += texts
     return Corpus.from_texts(
-        texts,
+        [text for text, _ in documents.values()],
         [tags for _, tags in documents.values()],
         ids=list(documents),
         min_df=min_df,
         max_df=max_df,
         min_tag_documents=min_tag_documents,
+        keep_texts=keep_texts,
     )
 
 

@@ -78,7 +78,7 @@ class Explorer:
     corpus:
         Documents, if there are any to show.
     texts:
-        The documents' texts in the order of the corpus, if they are at hand: a corpus keeps only counts.
+        The documents' texts in the order of the corpus; by default those that the corpus keeps, if it does.
     name:
         What the model is called on its pages.
     other, other_name:
@@ -104,6 +104,8 @@ class Explorer:
         other: TagTopicModel | None = None,
         other_name: str = "other model",
     ) -> None:
+        if texts is None and corpus is not None:
+            texts = corpus.texts
         if texts is not None and (corpus is None or len(texts) != len(corpus)):
             raise ValueError(f"there are {len(texts)} texts for {0 if corpus is None else len(corpus)} documents")
         self.model = model

@@ -111,7 +111,7 @@ def read_source(
     tag_rules: TagRules,
     n_jobs: int | None,
     progress: bool | None,
-    texts_into: list[str] | None = None,
+    keep_texts: bool = False,
 ) -> Corpus:
     """Check the arguments of `Corpus.read` and do what they ask."""
     request = replace(
@@ -127,8 +127,8 @@ def read_source(
             raise ValueError(f"{source} is a saved corpus: open it with Corpus.open, then align or save it")
         return _opened(source, rules, tag_rules)
     vocabulary = None if words is None else known_words(words)
-    plan = Plan(rules, tag_rules, vocabulary, n_jobs)
-    return _read(source, request, plan, None if to is None else Path(to), texts_into)
+    plan = Plan(rules, tag_rules, vocabulary, n_jobs, keep_texts)
+    return _read(source, request, plan, None if to is None else Path(to))
 
 
 def _opened(path: str | PathLike[str], rules: TextRules, tag_rules: TagRules) -> Corpus:
@@ -170,22 +170,15 @@ def _columns(given: str | Iterable[str]) -> tuple[str, ...]:
     return columns
 
 
-def _read(source: Any, request: Request, plan: Plan, to: Path | None, texts: list[str] | None) -> Corpus:
+def _read(source: Any, request: Request, plan: Plan, to: Path | None) -> Corpus:
     rowing = Rowing(request.wanted, Complaints(request.skip_bad_rows))
     with meter(request.progress) as tell:
         rows = _rows(source, request, plan, rowing, tell)
-        corpus = build(rows if texts is None else _noted(rows, texts), plan, to, tell=tell.counted)
+        corpus = build(rows, plan, to, tell=tell.counted)
     rowing.complaints.tell(len(corpus))
     for told in rowing.unsplit():
         warn(told, ReadWarning)
     return corpus
-
-
-def _noted(rows: Iterable[Rows], texts: list[str]) -> Iterator[Rows]:
-    """The rows as they are, with their texts written down on the way; a document of counts has none."""
-    for batch in rows:
-        texts.extend(batch.texts if batch.tokens is None else [""] * len(batch.ids))
-        yield batch
 
 
 def rows_of_part(part: Any, request: Request, rowing: Rowing, name: str) -> Iterator[Rows]:
