@@ -21,7 +21,7 @@ ALSO = {
     "corpus.tags": ["with_noise_tags"],
     "evaluation.perplexity": ["perplexity"],
     "evaluation.ranking": ["TagRanks", "rank_lists", "rank_scores"],
-    "evaluation.search": ["TopicSearch"],
+    "models.search": ["TopicSearch"],
     "testing": ["SparkCluster"],
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL

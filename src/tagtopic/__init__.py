@@ -14,8 +14,8 @@ from tagtopic._version import __version__
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus, Document
-    from tagtopic.evaluation.search import search_topics
     from tagtopic.models import LDA, TWDA, TWTM
+    from tagtopic.models.search import search_topics
 
 _HOMES = {
     "Corpus": "tagtopic.corpus",
@@ -23,7 +23,7 @@ _HOMES = {
     "LDA": "tagtopic.models",
     "TWDA": "tagtopic.models",
     "TWTM": "tagtopic.models",
-    "search_topics": "tagtopic.evaluation.search",
+    "search_topics": "tagtopic.models.search",
 }
 
 __all__ = ["LDA", "TWDA", "TWTM", "Corpus", "Document", "__version__", "search_topics"]

@@ -4,7 +4,6 @@ import threading
 import time
 import unicodedata
 from collections import Counter
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,76 +12,10 @@ from hypothesis import strategies as st
 
 from tagtopic.corpus import TextRules
 from tagtopic.engines.posterior import largest
-from tagtopic.explore import charts
 from tagtopic.explore.charts import line
 from tagtopic.explore.explorer import Once
 from tagtopic.explore.highlighting import pieces_of
 from tagtopic.explore.rendering import letter, number, percent, short
-from tagtopic.explore.topic_map import GAP, HEIGHT, WIDTH, likeness, topic_map
-
-# Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB
-SIGHTS = {
-    "normal": np.eye(3),
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
-}
-
-
-def linear(colour: str) -> np.ndarray:
-    values = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
-
-
-def oklab(rgb: np.ndarray) -> np.ndarray:
-    cones = [[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.63]]
-    lab = [[0.2105, 0.7936, -0.0041], [1.978, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]]
-    return np.asarray(np.array(lab) @ np.cbrt(np.array(cones) @ np.clip(rgb, 0, 1)))
-
-
-@pytest.mark.parametrize("sight", SIGHTS)
-@pytest.mark.parametrize("colours", [charts.LIGHT, charts.DARK])
-def test_no_two_colours_look_alike_to_any_sight(sight: str, colours: tuple[str, ...]) -> None:
-    seen = [oklab(np.array(SIGHTS[sight]) @ linear(colour)) for colour in colours]
-    assert min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2)) > 0.07
-
-
-@pytest.mark.parametrize(("colours", "ground"), [(charts.LIGHT, "#ffffff"), (charts.DARK, "#1a1d23")])
-def test_colours_stand_out_from_their_ground(colours: tuple[str, ...], ground: str) -> None:
-    def luminance(colour: str) -> float:
-        return float(linear(colour) @ [0.2126, 0.7152, 0.0722])
-
-    for colour in colours:
-        high, low = sorted((luminance(colour), luminance(ground)), reverse=True)
-        assert (high + 0.05) / (low + 0.05) >= 2.9
-
-
-def test_a_topic_keeps_its_colour() -> None:
-    assert charts.colour(3) == charts.colour(15) == charts.LIGHT[3]
-    assert charts.colour(3, dark=True) == charts.DARK[3]
-
-
-@pytest.mark.parametrize("n_topics", [1, 2, 3, 40, 100])
-def test_topics_on_the_map_do_not_overlap(n_topics: int) -> None:
-    random = np.random.default_rng(0)
-    bubbles = topic_map(
-        likeness(random.dirichlet(np.full(60, 0.1), n_topics)), random.dirichlet(np.full(n_topics, 2.0))
-    )
-    for a, b in combinations(bubbles, 2):
-        assert np.hypot(a.x - b.x, a.y - b.y) > a.radius + b.radius - 0.5 * GAP
-    assert all(b.radius <= b.x <= WIDTH - b.radius and b.radius <= b.y <= HEIGHT - b.radius for b in bubbles)
-
-
-def test_topics_with_the_same_words_are_neighbours() -> None:
-    components = np.full((12, 40), 0.2)
-    for topic in range(12):
-        components[topic, 10 * (topic % 4) : 10 * (topic % 4) + 10] += 5
-    components /= components.sum(axis=1, keepdims=True)
-    bubbles = topic_map(likeness(components), np.ones(12))
-    places = np.array([(b.x, b.y) for b in bubbles])
-    distance = np.linalg.norm(places[:, None] - places[None], axis=2)
-    alike = np.arange(12)[:, None] % 4 == np.arange(12)[None] % 4
-    assert distance[alike].mean() < 0.8 * distance[~alike].mean()
 
 
 @given(st.lists(st.text(max_size=6) | st.sampled_from(["engine", "a_b", "été", "ﬁ", "-", " "])).map("".join))

@@ -22,8 +22,8 @@ import scipy.sparse as sp
 
 from tagtopic.corpus.tags import kind_of
 from tagtopic.engines.posterior import DocumentPosteriors, infer
-from tagtopic.explore.topic_map import likeness
 from tagtopic.inference.methods import method_of
+from tagtopic.models.topic_map import topic_similarity
 
 if TYPE_CHECKING:
     from tagtopic._core.arrays import Float64s, Floats
@@ -157,7 +157,7 @@ class Explorer:
     @cached_property
     def topic_likeness(self) -> Float64s:
         """How alike topics are: (topics, topics)."""
-        return likeness(self.model.components_)
+        return topic_similarity(self.model.components_)
 
     @property
     def documents(self) -> Corpus:

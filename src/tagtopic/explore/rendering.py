@@ -12,6 +12,7 @@ from urllib.parse import quote
 from tagtopic._core.optional import require
 from tagtopic._version import __version__
 from tagtopic.explore import charts
+from tagtopic.models.plotting import DARK, LIGHT, colour_index
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -60,7 +61,7 @@ def _environment() -> Environment:
         percent=percent, number=number, short=short, letter=letter, or_number=or_number, query=quote
     )
     environment.tests["long"] = lambda text: len(text) > SHORT
-    environment.globals["colour"] = lambda topic: f"c{charts.place(topic)}"
+    environment.globals["colour"] = lambda topic: f"c{colour_index(topic)}"
     return environment
 
 
@@ -81,10 +82,8 @@ def static_version() -> str:
 
 def palette_css() -> str:
     """The colours of topics as custom properties, light and dark, and a class for each."""
-    light, dark = (
-        "".join(f"--t{i}:{colour};" for i, colour in enumerate(colours)) for colours in (charts.LIGHT, charts.DARK)
-    )
-    classes = "".join(f".c{i}{{--c:var(--t{i})}}" for i in range(len(charts.LIGHT)))
+    light, dark = ("".join(f"--t{i}:{colour};" for i, colour in enumerate(colours)) for colours in (LIGHT, DARK))
+    classes = "".join(f".c{i}{{--c:var(--t{i})}}" for i in range(len(LIGHT)))
     return (
         f":root{{{light}}}\n:root[data-theme=dark]{{{dark}}}\n"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n{classes}\n"

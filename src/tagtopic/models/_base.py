@@ -608,7 +608,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> len(model.plot_topics().data) > 0
         True
         """
-        from tagtopic.explore.plots import plot_topics
+        from tagtopic.models.plotting import plot_topics
 
         return plot_topics(self)
 
@@ -620,7 +620,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> len(model.plot_tag("space").data) > 0
         True
         """
-        from tagtopic.explore.plots import plot_tag
+        from tagtopic.models.plotting import plot_tag
 
         return plot_tag(self, tag, n)
 
@@ -634,7 +634,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> len(model.plot_document("the ship", tags=["space"]).data) > 0
         True
         """
-        from tagtopic.explore.plots import plot_document
+        from tagtopic.models.plotting import plot_document
 
         return plot_document(self, document, tags)
 
@@ -647,7 +647,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> wide.to_pyldavis(corpus).topic_info.columns[0]  # doctest: +SKIP
         'Term'
         """
-        from tagtopic.explore.plots import to_pyldavis
+        from tagtopic.models.plotting import to_pyldavis
 
         return to_pyldavis(self, X, tags, options)
 

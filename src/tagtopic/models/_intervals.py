@@ -24,6 +24,9 @@ DRAWS, BURN_IN = 1000, 200
 
 CHUNK = 8
 
+MAX_STEPS = 20_000_000
+"""Word-by-tag steps up to which drawing the intervals of a document is quick."""
+
 
 @dataclass(frozen=True)
 class WeightIntervals:
@@ -66,3 +69,14 @@ def weight_intervals(
     tags = corpus.tags
     mean, low, high = (sp.csr_array((row, tags.indices, tags.indptr), shape=tags.shape) for row in table)
     return WeightIntervals(mean, low, high, level)
+
+
+def intervals_if_quick(
+    parameters: Parameters, corpus: Corpus, level: float, *, max_steps: int = MAX_STEPS
+) -> WeightIntervals | None:
+    """Intervals for the one document of a corpus; None if it has no tags or words, or drawing would be slow."""
+    n_words, n_tags = corpus.counts.nnz, corpus.tags.nnz
+    steps = (DRAWS + BURN_IN) * n_words * (n_tags + 1)
+    if not n_tags or not n_words or steps > max_steps:
+        return None
+    return weight_intervals(parameters, corpus, level, 1)

@@ -12,7 +12,7 @@ from tagtopic.corpus.text.characters import PARAGRAPH_SEPARATOR
 from tagtopic.explore.explorer import NothingToShowError
 from tagtopic.explore.highlighting import pieces_of
 from tagtopic.explore.views.parts import TagValue, TopicShare, topic_mix, with_numbers
-from tagtopic.models import _intervals
+from tagtopic.models._intervals import intervals_if_quick
 from tagtopic.tagging.explanation import explain_document
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
 
 LEVEL = 0.9
-MOST_DRAWS = 20_000_000
-"""Word-by-tag steps that are spent on intervals; beyond, a document's weights are shown without."""
 
 MAX_ASSIGNMENTS = 50_000_000
 """Words x tags x topics that are assigned at once; beyond, words are shown without topics and tags."""
@@ -129,11 +127,9 @@ def look_at(
 def _weighed(explorer: Explorer, one: Corpus, weights: Any) -> tuple[WeighedTag, ...]:
     """The document's tags, heaviest first. The weights are those of ``tag_weights``, the ends are drawn."""
     values = np.asarray(weights, np.float64)
-    n_words, n_tags = int(one.counts.indptr[-1]), len(values)
-    steps = (_intervals.DRAWS + _intervals.BURN_IN) * n_words * (n_tags + 1)
-    ends: list[tuple[float | None, float | None]] = [(None, None)] * n_tags
-    if n_tags and n_words and steps <= MOST_DRAWS:
-        drawn = _intervals.weight_intervals(explorer.model.parameters_, one, LEVEL, 1)
+    ends: list[tuple[float | None, float | None]] = [(None, None)] * len(values)
+    drawn = intervals_if_quick(explorer.model.parameters_, one, LEVEL)
+    if drawn is not None:
         ends = list(zip(drawn.low.data.tolist(), drawn.high.data.tolist(), strict=True))
     names = [one.tag_names[j] for j in one.tags.indices]
     found = [

@@ -15,9 +15,9 @@ import numpy as np
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.evaluation.coherence import diversity
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.explore.topic_map import Bubble, topic_map
 from tagtopic.explore.views.parts import TagValue, with_numbers
 from tagtopic.inference.methods import method_of
+from tagtopic.models.topic_map import TopicCircle, topic_map
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -123,7 +123,7 @@ class Overview:
     curve: Curve
     kinds: tuple[TagKind, ...]
     topics: tuple[TopicSummary, ...]
-    map: tuple[Bubble, ...]
+    map: tuple[TopicCircle, ...]
 
 
 def overview(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> Overview:

@@ -10,10 +10,10 @@ import pytest
 
 from tagtopic import LDA, TWDA, Corpus, search_topics
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.evaluation import search as module
 from tagtopic.evaluation.coherence import Coherence
-from tagtopic.evaluation.search import TopicCount, TopicSearch
+from tagtopic.models import search as module
 from tagtopic.models._base import TagTopicModel
+from tagtopic.models.search import TopicCount, TopicSearch
 
 CORPUS = make_tagged_corpus(300, 5, 12, 150, random_state=2).corpus
 QUICK = TWDA(max_iter=15, random_state=0)

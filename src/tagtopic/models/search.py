@@ -170,7 +170,7 @@ class TopicSearch:
 
     Examples
     --------
-    >>> from tagtopic.evaluation.search import TopicCount, TopicSearch
+    >>> from tagtopic.models.search import TopicCount, TopicSearch
     >>> figures = {"coherence": None, "diversity": 0.9, "exclusivity": 0.8, "iterations": 50, "seconds": 2.0}
     >>> cells = [TopicCount(n, perplexity, **figures) for n, perplexity in ((20, 640.0), (50, 602.0), (100, 600.0))]
     >>> TopicSearch(tuple(cells), within=0.01).recommended
