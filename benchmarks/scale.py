@@ -231,17 +231,17 @@ def roofline(given: argparse.Namespace) -> None:
                 workers.map(lambda part, b=block: passes(b.documents, *part, psi, mix, repeats, which), chunks)  # type: ignore[misc]
         return clock.read()[1]
 
-    def iteration(run: Any, sums: Statistics) -> float:
+    def iteration(session: Any, sums: Statistics) -> float:
         clock = Clock()
-        run.expect(parameters, sums, sweeps=sweeps)
-        run.log_prior(parameters, priors)
-        run.maximise(sums, priors)
+        session.e_step(parameters, sums, sweeps=sweeps)
+        session.log_prior(parameters, priors)
+        session.m_step(sums, priors)
         return clock.read()[1]
 
-    with LocalEngine(2, kept_entries=0).start(corpus, parameters, given.inference) as run:
+    with LocalEngine(2, kept_entries=0).session(corpus, parameters, given.inference) as session:
         sums = Statistics(np.empty_like(psi), np.empty_like(theta), 0.0)
-        iteration(run, sums)
-        whole = min(iteration(run, sums) for _ in range(given.iterations))
+        iteration(session, sums)
+        whole = min(iteration(session, sums) for _ in range(given.iterations))
     bare_code = -1
     loops(code, 1), loops(bare_code, 1)
     # gathering the rows is the same for any number of repeats: differences leave the loops alone

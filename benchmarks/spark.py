@@ -35,8 +35,8 @@ from tagtopic import Corpus
 from tagtopic.engines import LocalEngine, SparkEngine
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.distributed.components import report_components
+from tagtopic.engines.distributed.session import TransferSizes
 from tagtopic.engines.distributed.weights import WEIGHT_UPDATES, weight_update_of
-from tagtopic.engines.spark.run import BRING_BYTES
 from tagtopic.inference.priors.tag_weights import HyperPrior
 from tagtopic.inference.types import Parameters, Priors
 from tagtopic.testing import SparkCluster
@@ -56,9 +56,9 @@ class Iterations:
     """One engine's EM, an iteration at a time."""
 
     def __init__(
-        self, run: Any, parameters: Parameters, priors: Priors, sweeps: int, helpers: Callable[[], Cell] = dict
+        self, session: Any, parameters: Parameters, priors: Priors, sweeps: int, helpers: Callable[[], Cell] = dict
     ) -> None:
-        self.run, self.parameters, self.priors, self.sweeps = run, parameters, priors, sweeps
+        self.session, self.parameters, self.priors, self.sweeps = session, parameters, priors, sweeps
         self.spare = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
         self.helpers = helpers
         self.seconds: list[float] = []
@@ -68,7 +68,7 @@ class Iterations:
         """One more, timed."""
         begun, cpu = time.perf_counter(), self._cpu()
         used = self.parameters
-        found = self.run.maximise(self.run.expect(used, self.spare, sweeps=self.sweeps), self.priors)
+        found = self.session.m_step(self.session.e_step(used, self.spare, sweeps=self.sweeps), self.priors)
         self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
         self.spare = Statistics(used.psi, used.theta, 0.0)
         self.seconds.append(time.perf_counter() - begun)
@@ -83,13 +83,13 @@ class Iterations:
         return {who: statistics.median(each[who] for each in self.cpu[1:]) for who in self.cpu[0]}
 
     def seconds_of_pi(self, update: Any = None) -> float:
-        """How long one update of pi takes: the run's own, or another."""
+        """How long one update of pi takes: the session's own, or another."""
         learnt = np.ones(len(self.parameters.all_pi), np.bool_)
         begun = time.perf_counter()
         if update is None:
-            self.run.learn_weights(self.parameters, HyperPrior(), learnt)
+            self.session.update_weight_prior(self.parameters, HyperPrior(), learnt)
         else:
-            update(self.run, self.parameters, HyperPrior(), learnt)
+            update(self.session, self.parameters, HyperPrior(), learnt)
         return time.perf_counter() - begun
 
 
@@ -108,7 +108,9 @@ def measure(corpus: Corpus, cell: Cell, context: Any, cluster: SparkCluster, arg
     parameters, priors = start(part, cell["topics"], arguments.twda)
     engines = (
         LocalEngine(cell["workers"]),
-        SparkEngine(context, block_entries=arguments.block_entries, bring_bytes=arguments.bring_bytes),
+        SparkEngine(
+            context, block_entries=arguments.block_entries, transfer=TransferSizes(collect=arguments.collect_bytes)
+        ),
     )
 
     def helpers() -> Cell:
@@ -119,7 +121,7 @@ def measure(corpus: Corpus, cell: Cell, context: Any, cluster: SparkCluster, arg
         return {"its Java": cpu_of(context._gateway.proc.pid), "executors": java, "their Pythons": python}
 
     with ExitStack() as stack:
-        runs = [stack.enter_context(engine.start(part, parameters, arguments.inference)) for engine in engines]
+        runs = [stack.enter_context(engine.session(part, parameters, arguments.inference)) for engine in engines]
         local = Iterations(runs[0], parameters, priors, arguments.sweeps)
         spark = Iterations(runs[1], parameters, priors, arguments.sweeps, helpers)
         for _ in range(arguments.iterations + 1):
@@ -200,13 +202,13 @@ def watch(corpus: Corpus, arguments: argparse.Namespace) -> None:
             master=cluster.master,
             config=config | {"spark.local.dir": str(cluster.folder / "driver")},
             block_entries=arguments.block_entries,
-            bring_bytes=arguments.bring_bytes,
+            transfer=TransferSizes(collect=arguments.collect_bytes),
         ) as engine,
-        engine.start(corpus, parameters, arguments.inference) as run,
+        engine.session(corpus, parameters, arguments.inference) as session,
     ):
-        java = run.cluster.context._gateway.proc.pid
+        java = session.cluster.context._gateway.proc.pid
         print("iteration  driver MB  its Java MB  heap in use MB  executors MB  their Pythons MB  all disk MB")
-        em = Iterations(run, parameters, priors, arguments.sweeps)
+        em = Iterations(session, parameters, priors, arguments.sweeps)
         for number in range(1, arguments.watch + 1):
             em.iterate()
             executors, pythons = (
@@ -214,7 +216,7 @@ def watch(corpus: Corpus, arguments: argparse.Namespace) -> None:
                 for name in ("CoarseGrainedExecutorBackend", "pyspark.daemon")
             )
             print(
-                f"{number:9} {resident('self'):10.0f} {resident(java):12.0f} {heap(run.cluster.context):15.1f} "
+                f"{number:9} {resident('self'):10.0f} {resident(java):12.0f} {heap(session.cluster.context):15.1f} "
                 f"{executors:13.0f} {pythons:17.0f} "
                 f"{disk(cluster.folder):12.1f}",
                 flush=True,
@@ -258,7 +260,9 @@ def main() -> None:
     parser.add_argument("--inference", default="cvb0")
     parser.add_argument("--sweeps", type=int, default=2)
     parser.add_argument("--block-entries", type=int, default=1 << 19)
-    parser.add_argument("--bring-bytes", type=int, default=BRING_BYTES, help="0 lets sums be added on executors")
+    parser.add_argument(
+        "--collect-bytes", type=int, default=TransferSizes.collect, help="0 lets sums be added on executors"
+    )
     parser.add_argument("--memory", default="1g", help="of each worker")
     parser.add_argument("--minutes", type=float, default=np.inf, help="begin no cell after so many")
     parser.add_argument("--twda", action="store_true", help="TWDA instead of TWTM")

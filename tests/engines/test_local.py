@@ -10,7 +10,8 @@ import pytest
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
-from tagtopic.engines.local import LocalEngine, block_state
+from tagtopic.engines.local import LocalEngine
+from tagtopic.engines.posterior import block_posterior
 from tagtopic.inference import reference
 from tagtopic.inference.types import Behind, Parameters, Priors
 from tagtopic.models import TWDA, TWTM
@@ -31,19 +32,15 @@ def parameters(latent: bool = True, dtype: str = "float64") -> Parameters:
     )
 
 
-def empty_sums(given: Parameters) -> Statistics:
-    return Statistics(np.empty_like(given.psi), np.empty_like(given.theta), 0.0)
-
-
 @pytest.mark.parametrize("way", [*WAYS, "cvb0"])
 def test_statistics_are_the_sums_of_the_twins_documents(way: str) -> None:
     random = np.random.default_rng(1)
     behind = Behind(random.gamma(20.0, size=4), random.gamma(2.0, size=CORPUS.n_tags), np.full(CORPUS.n_words, 0.05))
     given = replace(parameters(), behind=behind)
     expected_psi, expected_theta, expected_objective = np.zeros_like(given.psi), np.zeros_like(given.theta), 0.0
-    with LocalEngine(2, block_entries=500).start(CORPUS, given, way) as run:
-        starts = [np.array(part) for part in run.state]
-        found = run.expect(given, empty_sums(given), sweeps=2)
+    with LocalEngine(2, block_entries=500).session(CORPUS, given, way) as session:
+        starts = [np.array(part) for part in session.posterior]
+        found = session.e_step(given, Statistics.empty_like(given), sweeps=2)
     for d in range(CORPUS.n_documents):
         words = slice(CORPUS.counts.indptr[d], CORPUS.counts.indptr[d + 1])
         entries = slice(CORPUS.tags.indptr[d], CORPUS.tags.indptr[d + 1])
@@ -96,8 +93,8 @@ def test_block_size_changes_no_more_than_the_rounding_of_block_sums() -> None:
     given = parameters(dtype="float32")
     sums = []
     for engine in single:
-        with engine.start(CORPUS, given, "map") as run:
-            sums.append(run.expect(given, empty_sums(given), sweeps=2))
+        with engine.session(CORPUS, given, "map") as session:
+            sums.append(session.e_step(given, Statistics.empty_like(given), sweeps=2))
     np.testing.assert_allclose(sums[0].psi, sums[1].psi, rtol=1e-5, atol=1e-7)
 
 
@@ -106,11 +103,11 @@ def test_block_size_changes_no_more_than_the_rounding_of_block_sums() -> None:
 def test_the_objective_never_falls_while_priors_are_fixed(way: str, sweeps: int) -> None:
     given, priors = parameters(), Priors(alpha=np.full(4, 0.5), beta=np.full(CORPUS.n_words, 0.1))
     objectives = []
-    with LocalEngine(2, block_entries=700).start(CORPUS, given, way) as run:
+    with LocalEngine(2, block_entries=700).session(CORPUS, given, way) as session:
         for _ in range(25):
-            sums = run.expect(given, empty_sums(given), sweeps=sweeps + (way == "paper"))
-            objectives.append(sums.objective + run.log_prior(given, priors))
-            psi, theta, *_ = run.maximise(sums, priors)
+            sums = session.e_step(given, Statistics.empty_like(given), sweeps=sweeps + (way == "paper"))
+            objectives.append(sums.objective + session.log_prior(given, priors))
+            psi, theta, *_ = session.m_step(sums, priors)
             given = Parameters(psi, theta, given.pi, given.pi_latent, given.mu, given.latent)
     assert np.all(np.diff(objectives) >= -1e-9 * np.abs(objectives[:-1]))
     assert objectives[-1] > objectives[0] + 1
@@ -119,9 +116,9 @@ def test_the_objective_never_falls_while_priors_are_fixed(way: str, sweeps: int)
 def test_without_priors_nothing_becomes_zero_or_nan() -> None:
     """The limit of maximum likelihood, in which the paper's log theta must stay finite."""
     given, none = parameters(), Priors(alpha=np.zeros(4), beta=np.zeros(CORPUS.n_words))
-    with LocalEngine(1).start(CORPUS, given, "paper") as run:
+    with LocalEngine(1).session(CORPUS, given, "paper") as session:
         for _ in range(30):
-            psi, theta, *_ = run.maximise(run.expect(given, empty_sums(given), sweeps=3), none)
+            psi, theta, *_ = session.m_step(session.e_step(given, Statistics.empty_like(given), sweeps=3), none)
             given = Parameters(psi, theta, given.pi, given.pi_latent, given.mu, given.latent)
     assert given.psi.min() > 0
     assert given.theta.min() > 0
@@ -130,11 +127,11 @@ def test_without_priors_nothing_becomes_zero_or_nan() -> None:
 
 def test_a_blocks_state_is_a_view_of_the_whole() -> None:
     given = parameters()
-    with LocalEngine(1, block_entries=500).start(CORPUS, given, "map") as run:
-        block = run.blocks[1]
-        block_state(run.state, block).xi_latent[:] = -1.0
-        assert np.all(run.state.xi_latent[block.first : block.last] == -1.0)
-        assert np.all(run.state.xi_latent[: block.first] != -1.0)
+    with LocalEngine(1, block_entries=500).session(CORPUS, given, "map") as session:
+        block = session.blocks[1]
+        block_posterior(session.posterior, block).xi_latent[:] = -1.0
+        assert np.all(session.posterior.xi_latent[block.first : block.last] == -1.0)
+        assert np.all(session.posterior.xi_latent[: block.first] != -1.0)
 
 
 @pytest.mark.parametrize("latent", [True, False])
@@ -153,10 +150,10 @@ def test_a_streamed_corpus_gives_the_same_bits_as_one_in_memory(latent: bool, tm
 def test_a_streamed_run_keeps_nothing_of_a_block_but_its_state_in_files(tmp_path: Path) -> None:
     given = parameters()
     streaming = LocalEngine(1, block_entries=500, kept_entries=0, spill_at=0, scratch=tmp_path)
-    with streaming.start(CORPUS, given, "map") as run:
-        run.expect(given, empty_sums(given), sweeps=1)
-        assert not any({"by_word", "by_tag"} & set(vars(block)) for block in run.blocks)
-        assert all(is_mapped(array) for array in run.state)
+    with streaming.session(CORPUS, given, "map") as session:
+        session.e_step(given, Statistics.empty_like(given), sweeps=1)
+        assert not any({"by_word", "by_tag"} & set(vars(block)) for block in session.blocks)
+        assert all(is_mapped(array) for array in session.posterior)
         assert len(list(tmp_path.rglob("*"))) == 4  # a folder and three arrays
     assert not list(tmp_path.iterdir())
 

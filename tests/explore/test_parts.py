@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tagtopic._core.arrays import largest
 from tagtopic.corpus import TextRules
-from tagtopic.engines.posterior import largest
 from tagtopic.explore.charts import line
 from tagtopic.explore.explorer import Once
 from tagtopic.explore.highlighting import pieces_of

@@ -101,22 +101,24 @@ def fit(corpus: Corpus) -> Fit:
         latent: bool = False,
         inference: str = "map",
         iterations: int = 5,
-        before_step: Callable[[int, Any], None] = lambda iteration, run: None,
+        before_step: Callable[[int, Any], None] = lambda iteration, session: None,
     ) -> Parameters:
         parameters, priors = start_of(corpus, latent=latent)
-        spare = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+        spare = Statistics.empty_like(parameters)
         learnt = np.ones(len(parameters.all_pi), np.bool_)
-        with engine.start(corpus, parameters, inference) as run:
+        with engine.session(corpus, parameters, inference) as session:
             for iteration in range(1, iterations + 1):
-                before_step(iteration, run)
+                before_step(iteration, session)
                 used = parameters
-                psi, theta, *_ = run.maximise(run.expect(used, spare, sweeps=3), priors)
+                psi, theta, *_ = session.m_step(session.e_step(used, spare, sweeps=3), priors)
                 parameters = replace(used, psi=psi, theta=theta)
                 spare = Statistics(used.psi, used.theta, 0.0)
                 if iteration == 3:
-                    parameters = parameters.with_all_pi(run.learn_weights(parameters, HyperPrior(), learnt))
+                    parameters = parameters.with_all_pi(session.update_weight_prior(parameters, HyperPrior(), learnt))
                     if latent:
-                        parameters = replace(parameters, mu=update_latent_prior(parameters.mu, *run.log_latent()))
+                        parameters = replace(
+                            parameters, mu=update_latent_prior(parameters.mu, *session.latent_log_expectations())
+                        )
         return parameters
 
     return fit

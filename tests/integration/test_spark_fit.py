@@ -10,9 +10,8 @@ import pytest
 
 from tagtopic import TWTM, Corpus
 from tagtopic.engines.base import Statistics
-from tagtopic.engines.distributed import tasks
+from tagtopic.engines.distributed.session import TransferSizes
 from tagtopic.engines.local import LocalEngine
-from tagtopic.engines.spark import cluster as cluster_module
 from tagtopic.inference.types import Parameters
 from tagtopic.models._settings import TOPIC_WORD_SCALE, Schedule
 
@@ -30,9 +29,9 @@ def assert_close(one: Parameters, other: Parameters, relative: float) -> None:
 
 
 def one_step(engine: Any, corpus: Corpus, parameters: Parameters, inference: str) -> tuple[Statistics, Any]:
-    sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
-    with engine.start(corpus, parameters, inference) as run:
-        return run.expect(parameters, sums, sweeps=3), run.state
+    sums = Statistics.empty_like(parameters)
+    with engine.session(corpus, parameters, inference) as session:
+        return session.e_step(parameters, sums, sweeps=3), session.posterior
 
 
 @pytest.mark.parametrize("inference", ["paper", "mixture", "map", "collapsed"])
@@ -49,21 +48,14 @@ def test_one_step_has_the_bits_of_a_local_one(
         np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize("bring_bytes", [0, 30_000])
-def test_a_larger_models_sums_come_by_ranges_or_by_partitions(
-    bring_bytes: int,
-    corpus: Corpus,
-    local_engine: LocalEngine,
-    spark_engine: Callable[..., Any],
-    start: Any,
-    monkeypatch: Any,
+@pytest.mark.parametrize("collect", [0, 30_000])
+def test_statistics_of_a_larger_model_are_added_by_ranges_or_by_partitions(
+    collect: int, corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any], start: Any
 ) -> None:
-    monkeypatch.setattr(tasks, "RANGE_BYTES", 800)  # 50 words of 4 topics
-    monkeypatch.setattr(tasks, "WAVE_BYTES", 1600)
-    monkeypatch.setattr(cluster_module, "WAVE_BYTES", 1600)
+    transfer = TransferSizes(collect=collect, wave=1600, row_range=800)  # 50 words of 4 topics
     parameters, _ = start(corpus, latent=True)
     expected, expected_state = one_step(local_engine, corpus, parameters, "map")
-    found, state = one_step(spark_engine(bring_bytes=bring_bytes), corpus, parameters, "map")
+    found, state = one_step(spark_engine(transfer=transfer), corpus, parameters, "map")
     np.testing.assert_allclose(found.psi, expected.psi, rtol=1e-6)
     np.testing.assert_allclose(found.theta, expected.theta, rtol=1e-6)
     assert found.objective == pytest.approx(expected.objective, rel=1e-12)
@@ -100,9 +92,7 @@ def test_solution_two_is_nearly_as_good(
 
 
 def perplexity(corpus: Corpus, parameters: Parameters) -> float:
-    from tagtopic.engines.posterior import infer
-
-    topics = infer(parameters, "map", corpus, 1).topics
+    topics = LocalEngine(1).infer(corpus, parameters, "map").topics
     counts = corpus.counts.toarray()
     return float(np.exp(-(counts * np.log(topics @ parameters.psi.T)).sum() / counts.sum()))
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tagtopic.engines.distributed.session import TransferSizes
 from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.types import Parameters
 from tagtopic.testing import SparkCluster
@@ -127,61 +128,61 @@ KILLS = {2: kill_python, 3: kill_executor, 4: kill_worker}
 def test_losses_in_the_e_step_change_nothing(
     cluster: SparkCluster, spark_engine: Any, fit: Any, undisturbed: Parameters, tmp_path: Path
 ) -> None:
-    found, run = disturbed_fit(fit, spark_engine(), tmp_path, cluster, in_e_step)
+    found, session = disturbed_fit(fit, spark_engine(), tmp_path, cluster, in_e_step)
     assert_close(found, undisturbed, 0)
-    assert run.cluster.sent > len(run.blocks)  # blocks went to other executors
+    assert session.cluster.sent > len(session.blocks.extents)  # blocks went to other executors
 
 
 def test_losses_in_the_reduce_change_nothing(
     cluster: SparkCluster, spark_engine: Any, fit: Any, undisturbed: Parameters, tmp_path: Path
 ) -> None:
-    found, run = disturbed_fit(fit, spark_engine(bring_bytes=0), tmp_path, cluster, in_reduce)
+    found, session = disturbed_fit(fit, spark_engine(transfer=TransferSizes(collect=0)), tmp_path, cluster, in_reduce)
     assert_close(found, undisturbed, 1e-5)
-    assert run.cluster.sent > len(run.blocks)
+    assert session.cluster.sent > len(session.blocks.extents)
 
 
 def disturbed_fit(
     fit: Any, engine: Any, folder: Path, cluster: SparkCluster, where: Callable[[Any, Path], None]
 ) -> tuple[Parameters, Any]:
-    """A fit in whose second, third and fourth iteration something is killed; returns the run too."""
+    """A fit in whose second, third and fourth iteration something is killed; returns the session too."""
     killers: list[Killer] = []
-    runs: list[Any] = []
+    sessions: list[Any] = []
 
-    def before_step(iteration: int, run: Any) -> None:
-        runs.append(run)
+    def before_step(iteration: int, session: Any) -> None:
+        sessions.append(session)
         if iteration in KILLS:
             own = folder / str(iteration)
             own.mkdir()
             kill = KILLS[iteration]
-            where(run, own)
+            where(session, own)
             killers.append(Killer(own, lambda pid: kill(cluster, pid)))
             killers[-1].start()
 
     found = fit(engine, latent=True, before_step=before_step)
     cluster.start_worker()
     assert [killer.killed for killer in killers] == [True] * len(KILLS)
-    return found, runs[0]
+    return found, sessions[0]
 
 
-def in_e_step(run: Any, folder: Path) -> None:
+def in_e_step(session: Any, folder: Path) -> None:
     """Hold the tasks of the next job."""
-    free = run.cluster.run
+    free = session.cluster.run
 
     def held(task: Any, step: int, slots: Iterable[int] | None = None) -> list[Any]:
-        run.cluster.run = free
+        session.cluster.run = free
         results: list[Any] = free(HeldTask(task, folder), step, slots)
         return results
 
-    run.cluster.run = held
+    session.cluster.run = held
 
 
-def in_reduce(run: Any, folder: Path) -> None:
+def in_reduce(session: Any, folder: Path) -> None:
     """Hold the additions of the next shuffle."""
-    free = run.cluster.shuffle
+    free = session.cluster.shuffle
 
     def held(cut: Any, add: Any, step: int, **options: Any) -> Iterator[Any]:
-        run.cluster.shuffle = free
+        session.cluster.shuffle = free
         results: Iterator[Any] = free(cut, HeldAddition(add, folder), step, **options)
         return results
 
-    run.cluster.shuffle = held
+    session.cluster.shuffle = held

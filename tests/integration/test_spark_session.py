@@ -57,8 +57,8 @@ def test_nothing_piles_up_on_disk(cluster: SparkCluster, context: Any, fit: Any,
     files: list[int] = []
     before = broadcasts()
 
-    def count(iteration: int, run: Any) -> None:
-        folders = (cluster.folder / "local").rglob(f"tagtopic-{run.cluster.rooms.run}")
+    def count(iteration: int, session: Any) -> None:
+        folders = (cluster.folder / "local").rglob(f"tagtopic-{session.cluster.rooms.run}")
         files.append(sum(1 for folder in folders for file in folder.rglob("*") if file.is_file()))
 
     fit(spark_engine(), before_step=count)

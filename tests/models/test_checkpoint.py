@@ -133,11 +133,11 @@ def test_a_history_that_is_none_is_damage(tmp_path: Path) -> None:
         TWDA(4, random_state=0, max_iter=2, checkpoint=path).fit(CORPUS)
 
 
-def test_an_engine_takes_no_state_of_other_documents() -> None:
+def test_a_session_refuses_posteriors_of_other_documents() -> None:
     parameters, _ = start_parameters(TWDA(4, random_state=0), CORPUS)
     expected = pytest.raises(ValueError, match=r"xi has the shape \(1,\): expected")
-    with LocalEngine(1).start(CORPUS, parameters, "map") as run, expected:
-        run.restore(run.state._replace(xi=run.state.xi[:1]))
+    with LocalEngine(1).session(CORPUS, parameters, "map") as session, expected:
+        session.restore(session.posterior._replace(xi=session.posterior.xi[:1]))
 
 
 PRIOR = np.random.default_rng(0).uniform(0.1, 1.0, 2000).round(3)

@@ -12,6 +12,7 @@ from sklearn.preprocessing import Normalizer
 
 from tagtopic import Corpus
 from tagtopic.datasets import make_tagged_corpus
+from tagtopic.engines import LocalEngine
 from tagtopic.models import LDA, TWDA, TWTM
 
 PLANTED = make_tagged_corpus(300, 4, 12, 120, random_state=5)
@@ -67,10 +68,8 @@ def test_untagged_documents_have_scikit_learns_lda_posterior() -> None:
     ).fit(CORPUS.counts)
     theirs.exp_dirichlet_component_ = np.asarray(model.components_)
     theirs.components_ = np.asarray(model.components_)
-    from tagtopic.engines.posterior import infer
-
     untagged = model.aligned(Corpus.from_counts(CORPUS.counts))
-    ours = infer(model.parameters_, "mixture", untagged, sweeps=10_000, tolerance=1e-13).topics
+    ours = LocalEngine().infer(untagged, model.parameters_, "mixture", sweeps=10_000, tolerance=1e-13).topics
     np.testing.assert_allclose(ours, theirs.transform(CORPUS.counts), atol=1e-6)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from tagtopic import TWDA, TWTM
 from tagtopic.datasets import make_tagged_corpus
+from tagtopic.engines import LocalEngine
 from tagtopic.inference.types import Parameters
 from tagtopic.models._intervals import weight_intervals
 
@@ -30,14 +31,14 @@ def test_nine_in_ten_intervals_hold_the_truth(model: Literal["twtm", "twda"], le
         psi=np.ascontiguousarray(planted.topic_words.T), theta=planted.tag_topics, pi=np.ones(12), pi_latent=1.0,
         mu=np.full(5, 0.5), latent=model == "twda",
     )  # fmt: skip
-    found = weight_intervals(truth, planted.corpus, 0.9, n_jobs=None)
+    found = weight_intervals(truth, planted.corpus, 0.9, LocalEngine())
     weights = planted.tag_weights.data
     assert np.array_equal(planted.tag_weights.indices, found.low.indices)
     covered = np.mean((found.low.data <= weights) & (weights <= found.high.data))
     assert 0.85 <= covered <= 0.95
     assert np.corrcoef(found.mean.data, weights)[0, 1] > 0.3
-    wider = weight_intervals(truth, planted.corpus[:5], 0.99, n_jobs=1)
-    assert np.all(wider.high.data >= weight_intervals(truth, planted.corpus[:5], 0.9, n_jobs=1).high.data)
+    wider = weight_intervals(truth, planted.corpus[:5], 0.99, LocalEngine(1))
+    assert np.all(wider.high.data >= weight_intervals(truth, planted.corpus[:5], 0.9, LocalEngine(1)).high.data)
 
 
 def test_longer_documents_are_surer() -> None:
@@ -55,7 +56,7 @@ def test_intervals_are_part_of_tag_weights() -> None:
     found = model.tag_weights(corpus, intervals=0.8)
     assert found.mean.shape == corpus.tags.shape
     assert np.all((found.low.data <= found.mean.data) & (found.mean.data <= found.high.data))
-    again = model.set_params(n_jobs=1).tag_weights(corpus, intervals=0.8)
+    again = model.set_params(LocalEngine(1)).tag_weights(corpus, intervals=0.8)
     np.testing.assert_array_equal(again.low.data, found.low.data)
     with pytest.raises(ValueError, match="between 0 and 1"):
         model.tag_weights(corpus, intervals=90)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tagtopic._core.memmap import TemporaryArrays
-from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
-from tagtopic.engines.local import LocalEngine, start_state
+from tagtopic.engines.local import LocalEngine
+from tagtopic.engines.posterior import initial_posterior
 from tagtopic.inference.types import State
 from tagtopic.models import LDA, TWDA, TWTM, _settings
 from tagtopic.models._base import TagTopicModel
@@ -35,11 +35,11 @@ def batch_learnt(kind: type[TagTopicModel]) -> TagTopicModel:
     return BATCH_LEARNT[kind]
 
 
-def learner_of(model: TagTopicModel, corpus: Corpus, workers: ThreadPool) -> OnlineLearner:
+def learner_of(model: TagTopicModel, corpus: Corpus, engine: LocalEngine) -> OnlineLearner:
     parameters, priors = _settings.start_parameters(model, corpus)
     tokens, documents = corpus.counts.sum(axis=0).astype(float), corpus.tags.sum(axis=0).astype(float)
     running = Running.begin(parameters, tokens, documents)
-    return OnlineLearner(running, parameters, priors, _settings.learning_of(model, corpus), "map", workers)
+    return OnlineLearner(running, parameters, priors, _settings.learning_of(model, corpus), "map", engine)
 
 
 @pytest.mark.parametrize("kind", [TWTM, TWDA, LDA])
@@ -53,22 +53,22 @@ def test_a_few_passes_are_within_a_percent_of_batch_learning(kind: type[TagTopic
 
 def test_a_batch_of_everything_is_one_step_of_batch_learning() -> None:
     model = TWDA(4, random_state=0, tag_topic_prior=np.full(4, 0.5), dtype="float64")
-    with ThreadPool(1) as workers:
-        learner = learner_of(model, SMALL, workers)
+    with LocalEngine(1) as engine:
+        learner = learner_of(model, SMALL, engine)
         before = learner.parameters()
         learner.step(SMALL)
         after = learner.parameters()
-    sums = Statistics(np.empty_like(before.psi), np.empty_like(before.theta), 0.0)
-    with LocalEngine(1).start(SMALL, before, "map") as run:
-        run.expect(before, sums, sweeps=SWEEPS, tolerance=TOLERANCE)
-        found = run.maximise(sums, learner.priors)
+    sums = Statistics.empty_like(before)
+    with LocalEngine(1).session(SMALL, before, "map") as session:
+        session.e_step(before, sums, sweeps=SWEEPS, tolerance=TOLERANCE)
+        found = session.m_step(sums, learner.priors)
     np.testing.assert_allclose(after.psi, found[0], rtol=1e-6)
     np.testing.assert_allclose(after.theta, found[1], rtol=1e-6)
 
 
 def test_every_words_sums_add_up_to_its_tokens() -> None:
-    with ThreadPool(2) as workers:
-        learner = learner_of(TWDA(4, random_state=0, dtype="float64"), SMALL, workers)
+    with LocalEngine(2) as engine:
+        learner = learner_of(TWDA(4, random_state=0, dtype="float64"), SMALL, engine)
         for first in range(0, len(SMALL), 70):
             learner.step(SMALL[first : first + 70])
         running = learner.running
@@ -82,7 +82,7 @@ def test_every_words_sums_add_up_to_its_tokens() -> None:
 def test_documents_are_taken_up_where_they_were_left(kind: type[TagTopicModel], at: int, tmp_path: Path) -> None:
     with closing(TemporaryArrays(tmp_path, at=at)) as spill:
         parameters, _ = _settings.start_parameters(kind(4, random_state=0), SMALL)
-        states = States(SMALL.tags.indptr, start_state(SMALL, parameters, spill))
+        states = States(SMALL.tags.indptr, initial_posterior(SMALL, parameters, spill.empty))
         assert bool(list(tmp_path.iterdir())) == (at == 0)
         random = np.random.default_rng(0)
         rows = np.sort(random.permutation(len(SMALL))[:90])
@@ -191,8 +191,10 @@ def test_a_batch_fit_goes_on_where_it_stands() -> None:
 
 
 def test_online_learning_is_not_for_clusters() -> None:
-    class Elsewhere:
-        def start(self, corpus: Corpus, parameters: Any, inference: str) -> Any:
+    class Elsewhere(LocalEngine):
+        supports_online = False
+
+        def session(self, *_: Any, **__: Any) -> Any:
             raise AssertionError
 
     with pytest.raises(ValueError, match="learning='online' runs on this machine, not on a cluster"):

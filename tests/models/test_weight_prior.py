@@ -11,7 +11,7 @@ import pytest
 from tagtopic import LDA, TWDA, TWTM, Corpus
 from tagtopic.corpus.tags import with_noise_tags
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.engines.posterior import infer
+from tagtopic.engines import LocalEngine
 from tagtopic.models import _weight_prior as weight_prior
 from tagtopic.models._weight_prior import learn_weight_prior
 
@@ -63,11 +63,11 @@ def test_no_neighbour_is_better(leaning: TWDA) -> None:
     counts, psi = scored.toarray(), leaning.parameters_.psi
 
     def value(parameters: Any) -> float:
-        mixes = infer(parameters, "map", given).topics
+        mixes = LocalEngine().infer(given, parameters, "map").topics
         moves = np.log([parameters.pi[0] / 1.0, parameters.pi_latent / 5.0])
         return float((counts * np.log(mixes @ psi.T + (counts == 0))).sum() - 0.5 * ((moves / 0.5) ** 2).sum())
 
-    found = learn_weight_prior(leaning.parameters_, "map", corpus, 0.0, 1)
+    found = learn_weight_prior(leaning.parameters_, "map", corpus, 0.0, LocalEngine(1))
     best = value(found)
     assert best > value(leaning.parameters_)
     for factor in (0.7, 1.4):

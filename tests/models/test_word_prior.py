@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tagtopic._core.threads import ThreadPool
+from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine
@@ -26,15 +27,16 @@ def as_in_em(beta: float) -> Any:
     model = TWDA(20, topic_word_prior=beta, dtype="float64", random_state=0)
     with hold_out(TRAIN, 0.4, 0) as (training, held):
         assert isinstance(held, HeldOut)
+        assert isinstance(training, Corpus)
         parameters, priors = _settings.start_parameters(model, training)
-        with LocalEngine(1).start(training, parameters, "map") as run:  # type: ignore[arg-type]
+        with LocalEngine(1).session(training, parameters, "map") as session:
             for _ in range(12):
-                room = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
-                sums = run.expect(parameters, room, sweeps=3)
+                empty = Statistics.empty_like(parameters)
+                sums = session.e_step(parameters, empty, sweeps=3)
                 counts = sums.psi.copy()
-                found = run.maximise(sums, priors)
+                found = session.m_step(sums, priors)
                 parameters = replace(parameters, psi=found.psi, theta=found.theta, behind=found.behind(priors))
-            return held, run.state, parameters, priors, found.topic_sizes, counts, training.word_counts()
+            return held, session.posterior, parameters, priors, found.topic_sizes, counts, training.word_counts()
 
 
 def psi_under(beta: Any, counts: Any) -> Any:

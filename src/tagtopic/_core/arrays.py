@@ -1,4 +1,4 @@
-"""Array types, read-only views, and ragged rows.
+"""Array types, read-only views, largest values, and ragged rows.
 
 Ragged rows are rows of different lengths over one flat array: row i is ``values[offsets[i]:offsets[i + 1]]``. The
 columns and counts of a CSR matrix have this layout, and so have the bytes of packed strings.
@@ -6,7 +6,7 @@ columns and counts of a CSR matrix have this layout, and so have the bytes of pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +23,9 @@ Offsets = NDArray[np.int64]
 T = TypeVar("T", bound=np.generic)
 
 
+Name = TypeVar("Name")
+
+
 def read_only(array: NDArray[Any], dtype: type[np.generic] | None = None) -> NDArray[Any]:
     """Return a plain, C-contiguous, read-only view: Numba compiles anew for maps, other orders, writeable arrays."""
     view = np.asarray(array, dtype, order="C").view(np.ndarray)
@@ -30,6 +33,19 @@ def read_only(array: NDArray[Any], dtype: type[np.generic] | None = None) -> NDA
         view = view.view()
         view.flags.writeable = False
     return view
+
+
+def largest(values: Floats | Float64s, names: Sequence[Name], n: int) -> list[tuple[Name, float]]:
+    """The n largest values with their names, largest first; ties by position."""
+    if n < len(values):
+        # sorting only what can be among the first n: a vocabulary or a list of tags may have 100,000 names
+        least = np.partition(values, len(values) - n)[len(values) - n] if n > 0 else np.inf
+        kept = np.flatnonzero(values > least)
+        kept = np.sort(np.concatenate([kept, np.flatnonzero(values == least)[: n - len(kept)]]))
+    else:
+        kept = np.arange(len(values))
+    order = kept[np.argsort(-values[kept], kind="stable")]
+    return [(names[int(i)], float(values[i])) for i in order]
 
 
 def offsets_of(lengths: NDArray[Any]) -> NDArray[np.int64]:

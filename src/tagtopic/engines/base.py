@@ -1,10 +1,17 @@
-"""What every engine owes the EM loop, and the M-step, which is the same for all of them."""
+"""The engine contract: where documents are inferred, and the M-step, which all engines share.
+
+An ``Engine`` opens a ``Session`` over a corpus. The session keeps the posterior of each document from one E-step to
+the next; the models alternate ``e_step`` and ``m_step`` without knowing where the documents are.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from threading import Lock
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,23 +19,61 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Float64s, Floats, read_only
 from tagtopic._core.parallel import CHUNK_ROWS, cut_rows
 from tagtopic._core.threads import ThreadPool
+from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors
 from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
 from tagtopic.inference.methods import InferenceMethod, method_of
-from tagtopic.inference.priors.tag_weights import HyperPrior
+from tagtopic.inference.priors.tag_weights import Evidence, HyperPrior
 from tagtopic.inference.types import Behind, Model, Parameters, Priors, Shares, State
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_LOCK = Lock()
+"""Guards the counts of engines' users; one for all, so that engines can be copied and pickled."""
 
 
 @dataclass
 class Statistics:
-    """The sums of one E-step: psi (words, topics), theta (tags, topics), and the objective of all documents."""
+    """The expected sufficient statistics of an E-step.
+
+    Attributes
+    ----------
+    psi : ndarray of shape (words, topics)
+        Expected counts of each word in each topic.
+    theta : ndarray of shape (tags, topics)
+        Expected counts of each topic under each tag.
+    objective : float
+        The objective, summed over documents.
+    """
 
     psi: Floats
     theta: Floats
-    objective: float
+    objective: float = 0.0
+
+    @classmethod
+    def empty_like(cls, parameters: Parameters) -> Statistics:
+        """Allocate arrays of the shapes of the parameters, for an E-step to fill."""
+        return cls(np.empty_like(parameters.psi), np.empty_like(parameters.theta))
+
+    def clear(self) -> None:
+        """Set all to zero."""
+        self.psi[:] = 0
+        self.theta[:] = 0
+        self.objective = 0.0
 
 
-class Maximised(NamedTuple):
-    """The M-step's psi and theta, and the words of each topic and each tag that they were made from (before priors)."""
+class MStep(NamedTuple):
+    """The result of an M-step.
+
+    Attributes
+    ----------
+    psi, theta : ndarray
+        The maximised parameters.
+    topic_sizes : ndarray of shape (topics,)
+        Expected words of each topic, without the prior.
+    tag_sizes : ndarray of shape (tags,)
+        Expected words of each tag, without the prior.
+    """
 
     psi: Floats
     theta: Floats
@@ -36,26 +81,134 @@ class Maximised(NamedTuple):
     tag_sizes: Float64s
 
     def behind(self, priors: Priors) -> Behind:
-        """How much stands behind them."""
+        """Return the totals that psi and theta were normalised by."""
         return Behind(self.topic_sizes + priors.beta.sum(), self.tag_sizes + priors.alpha.sum(), priors.beta)
 
 
-class Engine(Protocol):
-    """Where the E-step runs."""
+class Engine(ABC):
+    """Where documents are inferred: on this machine, or on a cluster.
 
-    def start(self, corpus: Any, parameters: Parameters, inference: str) -> Run:
-        """Make ready to fit this corpus from these parameters; the run is a context manager."""
-        ...
+    To add an engine, subclass this, write its ``Session`` and add its name to ``tagtopic.engines.ENGINES``; nothing in
+    ``models`` or ``cli`` changes.
+
+    In a ``with`` block of the engine, its sessions share what is expensive to start: threads, or a connection to a
+    cluster. Without one, each session starts and stops its own.
+
+    Attributes
+    ----------
+    supports_online : bool
+        Whether sessions over mini-batches of a corpus on this machine are cheap enough for online learning.
+    n_jobs : int or None
+        Threads on this machine; None or -1 is one for each core.
+    """
+
+    supports_online: ClassVar[bool] = False
+    n_jobs: int | None = None
+    _users = 0
+    _pool: ThreadPool | None = None
+
+    @abstractmethod
+    def session(
+        self, corpus: Any, parameters: Parameters, inference: str, *, posterior: State | None = None
+    ) -> Session:
+        """Open a session over a corpus; use it as a context manager.
+
+        Parameters
+        ----------
+        corpus : Corpus or RemoteCorpus
+            The documents; an engine raises ValueError for a kind of corpus that it cannot infer.
+        parameters : Parameters
+            The parameters of the first E-step, which determine the documents' initial posteriors.
+        inference : str
+            The inference method.
+        posterior : State or None, default=None
+            Posteriors to start from, updated in place; None initialises them at the priors.
+
+        Returns
+        -------
+        Session
+        """
+
+    @abstractmethod
+    def infer(
+        self,
+        corpus: Any,
+        parameters: Parameters,
+        inference: str,
+        *,
+        sweeps: int = SWEEPS,
+        tolerance: float = TOLERANCE,
+    ) -> DocumentPosteriors:
+        """Infer documents under fixed parameters.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            The documents, in the columns of the parameters.
+        parameters : Parameters
+            The learnt parameters.
+        inference : str
+            The inference method.
+        sweeps : int, default=200
+            Maximum number of updates of each document's posterior.
+        tolerance : float, default=1e-5
+            A document has converged when an update moves its topic mix by less than this.
+
+        Returns
+        -------
+        DocumentPosteriors
+        """
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Return ``[function(item) for item in items]``, computed by this machine's threads."""
+        with ExitStack() as resources:
+            return self._threads(resources).map(function, items)
+
+    def __enter__(self) -> Self:
+        with _LOCK:
+            if not self._users:
+                self._open()
+            self._users += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with _LOCK:
+            self._users -= 1
+            if not self._users:
+                self._close()
+
+    def _open(self) -> None:
+        """Start what sessions of a ``with`` block share."""
+        self._pool = ThreadPool(self.n_jobs)
+
+    def _close(self) -> None:
+        """Stop it."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+    def _threads(self, resources: ExitStack) -> ThreadPool:
+        """The shared threads, or new ones that end with ``resources``."""
+        return self._pool or resources.enter_context(ThreadPool(self.n_jobs))
 
 
-class Run(ABC):
-    """A corpus under inference. Each document's posterior, ``state``, is kept from one E-step to the next."""
+class Session(ABC):
+    """A corpus under inference: the documents' posteriors, kept from one E-step to the next.
 
-    state: State
+    Parameters
+    ----------
+    inference : str
+        The inference method.
+    pool : ThreadPool
+        Threads on this machine.
+    resources : ExitStack
+        What ``close`` releases: threads, temporary files, connections.
+    """
 
-    def __init__(self, inference: str, workers: ThreadPool) -> None:
+    def __init__(self, inference: str, pool: ThreadPool, resources: ExitStack) -> None:
         self.method = method_of(inference)
-        self.workers = workers
+        self.pool = pool
+        self._resources = resources
 
     def __enter__(self) -> Self:
         return self
@@ -64,49 +217,113 @@ class Run(ABC):
         self.close()
 
     def close(self) -> None:
-        """Let go of threads and whatever else was taken."""
-        self.workers.close()
+        """Release threads, files and connections."""
+        self._resources.close()
 
-    def restore(self, state: State) -> None:
-        """Go on from this state, of the same documents."""
-        for name, mine, saved in zip(State._fields, self.state, state, strict=True):
+    @property
+    @abstractmethod
+    def posterior(self) -> State:
+        """The variational parameters of all documents after the last E-step."""
+
+    @abstractmethod
+    def e_step(
+        self, parameters: Parameters, statistics: Statistics, *, sweeps: int, tolerance: float = 0.0
+    ) -> Statistics:
+        """Update the documents' posteriors, and compute the expected sufficient statistics under them.
+
+        Parameters
+        ----------
+        parameters : Parameters
+            The current parameters.
+        statistics : Statistics
+            Overwritten with the result, and returned.
+        sweeps : int
+            Updates of each document's posterior.
+        tolerance : float, default=0.0
+            Stop updating a document when its topic mix moves by less than this.
+
+        Returns
+        -------
+        Statistics
+        """
+
+    @abstractmethod
+    def update_weight_prior(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
+        """Return pi, and last pi_latent if there is a latent tag, that maximises the objective (eq. 2).
+
+        Parameters
+        ----------
+        parameters : Parameters
+            The current parameters.
+        hyper : HyperPrior
+            The prior of pi.
+        learnt : ndarray of bool
+            The elements of ``parameters.all_pi`` that may change.
+
+        Returns
+        -------
+        ndarray, of the length of ``parameters.all_pi``
+        """
+
+    @abstractmethod
+    def weight_evidence(self, parameters: Parameters) -> Evidence:
+        """Return the sums over the documents' posteriors that pi is estimated from, on this machine."""
+
+    @abstractmethod
+    def latent_log_expectations(self) -> tuple[Float64s, int]:
+        """Return the sum over documents of E[log lambda], and the number of documents: mu is estimated from it."""
+
+    def restore(self, posterior: State) -> None:
+        """Continue from saved posteriors of the same documents.
+
+        Raises
+        ------
+        ValueError
+            If an array has another shape.
+        """
+        for name, mine, saved in zip(State._fields, self.posterior, posterior, strict=True):
             if mine.shape != saved.shape:  # NumPy would repeat one number, or one row, for all documents
                 raise ValueError(f"{name} has the shape {saved.shape}: expected {mine.shape}")
             mine[:] = saved
 
-    @abstractmethod
-    def expect(self, parameters: Parameters, sums: Statistics, *, sweeps: int, tolerance: float = 0.0) -> Statistics:
-        """The E-step: fill ``sums`` (its arrays are overwritten)."""
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Return ``[function(item) for item in items]``, computed by this machine's threads."""
+        return self.pool.map(function, items)
 
-    @abstractmethod
-    def learn_weights(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
-        """Pi (and last pi_latent, if there is a latent tag) from the documents' posteriors."""
+    def m_step(self, statistics: Statistics, priors: Priors) -> MStep:
+        """Maximise psi and theta under their priors.
 
-    @abstractmethod
-    def log_latent(self) -> tuple[Float64s, int]:
-        """The sum over documents of E[log lambda], and their number: what mu is made from."""
+        Parameters
+        ----------
+        statistics : Statistics
+            The result of an E-step; its arrays are overwritten with psi and theta.
+        priors : Priors
+            Prior counts of psi and theta.
 
-    def maximise(self, sums: Statistics, priors: Priors) -> Maximised:
-        """The M-step: psi and theta in place of their sums."""
-        chunks = cut_rows(len(sums.psi), CHUNK_ROWS)
-        parts = self.workers.map(lambda rows: column_totals(sums.psi, *rows), chunks)
+        Returns
+        -------
+        MStep
+        """
+        chunks = cut_rows(len(statistics.psi), CHUNK_ROWS)
+        parts = self.map(lambda rows: column_totals(statistics.psi, *rows), chunks)
         topic_sizes = np.sum(parts, axis=0)
-        floor = FLOOR if priors.beta.min() == 0 else 0.0
+        word_floor = FLOOR if priors.beta.min() == 0 else 0.0
         totals = topic_sizes + priors.beta.sum()
-        totals[totals == 0] = 1.0  # a topic without words under maximum likelihood: the floor is all that is left
-        self.workers.map(lambda rows: normalise_columns(sums.psi, *rows, priors.beta, totals, floor), chunks)
+        totals[totals == 0] = 1.0  # a topic without words under maximum likelihood: only the floor is left
+        self.map(lambda rows: normalise_columns(statistics.psi, *rows, priors.beta, totals, word_floor), chunks)
         # where the logarithm of theta is taken, it may never be zero
-        tag_sizes = sums.theta.sum(axis=1, dtype=np.float64)
-        normalise_rows(sums.theta, priors.alpha, FLOOR if self.method.is_geometric or priors.alpha.min() == 0 else 0.0)
-        return Maximised(sums.psi, sums.theta, topic_sizes, tag_sizes)
+        tag_sizes = statistics.theta.sum(axis=1, dtype=np.float64)
+        tag_floor = FLOOR if self.method.is_geometric or priors.alpha.min() == 0 else 0.0
+        normalise_rows(statistics.theta, priors.alpha, tag_floor)
+        return MStep(statistics.psi, statistics.theta, topic_sizes, tag_sizes)
 
     def log_prior(self, parameters: Parameters, priors: Priors) -> float:
-        """Sum alpha log theta + sum beta log psi: what the priors add to the objective (under "cvb0" nothing)."""
+        """Return sum alpha log theta + sum beta log psi, the priors' part of the objective (under "cvb0" zero)."""
         if not self.method.is_penalised:
             return 0.0
         psi, theta = parameters.psi, parameters.theta
         chunks = cut_rows(len(psi), CHUNK_ROWS)
-        parts = self.workers.map(lambda rows: weighted_log_sum(psi, *rows, priors.beta), chunks)
+        parts = self.map(lambda rows: weighted_log_sum(psi, *rows, priors.beta), chunks)
         if len(theta) and priors.alpha.any():
             logs = np.log(np.maximum(theta, 1e-38)).sum(axis=0, dtype=np.float64)
             parts.append(float(priors.alpha @ logs))

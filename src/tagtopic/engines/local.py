@@ -1,20 +1,32 @@
-"""The E-step on this machine: threads over a corpus in blocks."""
+"""Inference on this machine: threads over a corpus in blocks."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Float64s
+from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.memmap import SPILL_AT, TemporaryArrays, release
-from tagtopic._core.parallel import CHUNK_ROWS, cut_evenly, cut_rows
+from tagtopic._core.parallel import CHUNK_ROWS, Parallel, cut_evenly, cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus.collection import RemoteCorpus
-from tagtopic.engines.base import Run, Statistics, as_model
-from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, CorpusEvidence, blocks_of
+from tagtopic.engines.base import Engine, Session, Statistics, as_model
+from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, blocks_of
+from tagtopic.engines.posterior import (
+    SWEEPS,
+    TOLERANCE,
+    DocumentPosteriors,
+    block_posterior,
+    initial_posterior,
+    mean_topics,
+    tag_shares,
+)
+from tagtopic.engines.weight_evidence import CorpusEvidence
 from tagtopic.inference.cvb0 import add_tags_leaving_out, add_words_leaving_out
 from tagtopic.inference.e_step import infer_documents, room_for
 from tagtopic.inference.m_step import add_scaled_rows
@@ -26,21 +38,33 @@ if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
 
 CHUNK_ENTRIES = 1 << 13
-"""Word entries that a thread takes at a time."""
+"""Word entries in a unit of parallel work."""
 
-START_ROWS = 1 << 14
-"""Documents whose first state is made at a time."""
+INFER_ENTRIES = 1 << 20
+"""Word entries of new documents that are inferred at a time."""
 
-INDEX = (-1, -1)
-"""Among the chunks of documents: the task to index the next block."""
+INDEX_NEXT = (-1, -1)
+"""Among the chunks of a block's documents: the task to index the next block."""
 
 
-class LocalEngine:
-    """Runs on the cores of this machine. ``n_jobs`` None or -1 is all of them; it never changes the result.
+class LocalEngine(Engine):
+    """Inference on the cores of this machine.
 
-    A memory-mapped corpus is streamed: beyond ``kept_entries`` word entries nothing of a block is kept in memory but
-    where its documents' inference stands, and that goes to files in ``scratch`` (None: the system's temporary folder)
-    where it is large.
+    A memory-mapped corpus is streamed: beyond ``kept_entries`` word entries, only the documents' posteriors outlive a
+    block's E-step, and large posteriors are kept in files.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads; None or -1 is one for each core. The result does not depend on it.
+    block_entries : int, default=524288
+        Entries of the count matrix in a block of documents. Statistics are rounded once for each block.
+    kept_entries : int, default=16777216
+        Up to this many entries in all, blocks keep their indices (8 bytes an entry) between E-steps.
+    spill_at : int, default=134217728
+        Bytes from which an array of posteriors is kept in a file.
+    scratch : str or Path or None, default=None
+        The folder for such files; None is the system's temporary folder.
 
     Examples
     --------
@@ -49,6 +73,8 @@ class LocalEngine:
     >>> LDA(2, random_state=0).fit([[2, 0, 1], [0, 3, 1]], engine=LocalEngine(n_jobs=1)).components_.shape
     (2, 3)
     """
+
+    supports_online = True
 
     def __init__(
         self,
@@ -65,62 +91,144 @@ class LocalEngine:
         self.spill_at = spill_at
         self.scratch = scratch
 
-    def start(self, corpus: Corpus | RemoteCorpus, parameters: Parameters, inference: str) -> LocalRun:
-        """Make ready to fit or to infer on this corpus; use as a context manager."""
+    def session(
+        self,
+        corpus: Corpus | RemoteCorpus,
+        parameters: Parameters,
+        inference: str,
+        *,
+        posterior: State | None = None,
+    ) -> LocalSession:
+        """Open a session over a corpus; see ``Engine.session``."""
         if isinstance(corpus, RemoteCorpus):
             raise ValueError("the documents are on a cluster: fit them with the engine that read them")
-        blocks = list(blocks_of(corpus, self.block_entries))
-        spill = TemporaryArrays(self.scratch, at=self.spill_at)
-        state = start_state(corpus, parameters, spill)
+        return self._session(corpus, parameters, inference, posterior, self.block_entries)
+
+    def _session(
+        self, corpus: Corpus, parameters: Parameters, inference: str, posterior: State | None, block_entries: int
+    ) -> LocalSession:
+        resources = ExitStack()
+        blocks = list(blocks_of(corpus, block_entries))
+        if posterior is None:
+            spill = resources.enter_context(closing(TemporaryArrays(self.scratch, at=self.spill_at)))
+            posterior = initial_posterior(corpus, parameters, spill.empty)
         streamed = corpus.counts.nnz > self.kept_entries
-        return LocalRun(inference, ThreadPool(self.n_jobs), blocks, state, streamed=streamed, spill=spill)
+        return LocalSession(inference, self._threads(resources), blocks, posterior, resources, streamed=streamed)
+
+    def infer(
+        self,
+        corpus: Corpus | RemoteCorpus,
+        parameters: Parameters,
+        inference: str,
+        *,
+        sweeps: int = SWEEPS,
+        tolerance: float = TOLERANCE,
+    ) -> DocumentPosteriors:
+        """Infer documents under fixed parameters; see ``Engine.infer``. Documents do not depend on each other."""
+        if isinstance(corpus, RemoteCorpus):
+            raise ValueError("the documents are on a cluster: bring some here, as in corpus[rows]")
+        dtype, tags = parameters.psi.dtype, corpus.tags
+        topics = np.empty((corpus.n_documents, parameters.psi.shape[1]), dtype)
+        latent = np.empty(corpus.n_documents, dtype)
+        weights = np.empty(tags.nnz, dtype)
+        objective = 0.0
+        with self:
+            for first, last in cut_evenly(corpus.counts.indptr, INFER_ENTRIES):
+                part = corpus[first:last]
+                with self._session(part, parameters, inference, None, INFER_ENTRIES) as session:
+                    for value in session.infer(parameters, sweeps=sweeps, tolerance=tolerance):
+                        objective += value
+                    xi, xi_latent, rho = session.posterior
+                    shares, latent[first:last] = tag_shares(part, xi, xi_latent)
+                    topics[first:last] = mean_topics(part, shares, latent[first:last], rho, parameters.theta)
+                weights[tags.indptr[first] : tags.indptr[last]] = shares
+        table = sp.csr_array((weights, tags.indices, tags.indptr), shape=tags.shape)
+        return DocumentPosteriors(topics, table, latent, objective)
 
 
-class LocalRun(Run):
-    """A corpus under inference: its blocks, and where each document's posterior stands."""
+class LocalSession(Session):
+    """Blocks of documents and their posteriors on this machine.
+
+    Parameters
+    ----------
+    inference : str
+        The inference method.
+    pool : ThreadPool
+        Threads over the documents of a block, and over the rows of psi.
+    blocks : list of Block
+        The documents.
+    posterior : State
+        Their posteriors, updated in place.
+    resources : ExitStack or None, default=None
+        What ``close`` releases.
+    streamed : bool, default=False
+        Whether only posteriors outlive a block's E-step.
+    """
 
     def __init__(
         self,
         inference: str,
-        workers: ThreadPool,
+        pool: ThreadPool,
         blocks: list[Block],
-        state: State,
+        posterior: State,
+        resources: ExitStack | None = None,
         *,
         streamed: bool = False,
-        spill: TemporaryArrays | None = None,
     ) -> None:
-        super().__init__(inference, workers)
+        super().__init__(inference, pool, resources or ExitStack())
         self.blocks = blocks
-        self.state = state
         self.streamed = streamed
-        self._spill = spill
+        self._posterior = posterior
 
-    def close(self) -> None:
-        """Let go of threads and files."""
-        super().close()
-        if self._spill is not None:
-            self._spill.close()
+    @property
+    def posterior(self) -> State:
+        """The variational parameters of all documents after the last E-step."""
+        return self._posterior
 
-    def expect(self, parameters: Parameters, sums: Statistics, *, sweeps: int, tolerance: float = 0.0) -> Statistics:
-        """The E-step: fill ``sums`` (its arrays are overwritten)."""
-        self.workers.map(lambda rows: sums.psi[slice(*rows)].fill(0), cut_rows(len(sums.psi), CHUNK_ROWS))
-        sums.theta[:] = 0
-        sums.objective = 0.0
+    def e_step(
+        self, parameters: Parameters, statistics: Statistics, *, sweeps: int, tolerance: float = 0.0
+    ) -> Statistics:
+        """Update posteriors and compute statistics, block after block; see ``Session.e_step``."""
+        self.map(lambda rows: statistics.psi[slice(*rows)].fill(0), cut_rows(len(statistics.psi), CHUNK_ROWS))
+        statistics.theta[:] = 0
+        statistics.objective = 0.0
         model = as_model(parameters, self.method)
         self.blocks[0].index()
         for block, following in zip(self.blocks, [*self.blocks[1:], None], strict=True):
-            evaluation = self.infer_block(block, model, sweeps, tolerance, in_word_order=True, following=following)
-            self._add_block(block, model, evaluation, sums)
-            self._leave(block)
-        return sums
+            evaluation = self._infer_block(block, model, sweeps, tolerance, in_word_order=True, following=following)
+            self._add_block(block, model, evaluation, statistics)
+            if self.streamed:
+                block.forget()
+                release(*block_posterior(self.posterior, block))
+        return statistics
 
-    def _leave(self, block: Block) -> None:
-        """Nothing more is needed of this block in this E-step."""
-        if self.streamed:
-            block.forget()
-            release(*block_state(self.state, block))
+    def infer(self, parameters: Parameters, *, sweeps: int, tolerance: float = 0.0) -> list[float]:
+        """Update posteriors only, for documents whose statistics are not needed.
 
-    def infer_block(
+        Returns
+        -------
+        list of float
+            The objective of each block, summed over its documents.
+        """
+        model = as_model(parameters, self.method)
+        found = (self._infer_block(block, model, sweeps, tolerance) for block in self.blocks)
+        return [float(evaluation.objective.sum()) for evaluation in found]
+
+    def update_weight_prior(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
+        """Maximise the objective over pi, from all documents at once; see ``Session.update_weight_prior``."""
+        return update_weight_prior(parameters.all_pi, self.weight_evidence(parameters), hyper, learnt=learnt)
+
+    def weight_evidence(self, parameters: Parameters) -> CorpusEvidence:
+        """Return what pi is estimated from: sums over the documents' posteriors."""
+        starts = np.concatenate([[0], *(block.documents.tag_starts[1:] for block in self.blocks)])
+        return CorpusEvidence(starts, self.blocks[0].documents.tags, self.posterior, parameters, self.pool)
+
+    def latent_log_expectations(self) -> tuple[Float64s, int]:
+        """Return the sum over documents of E[log lambda], and the number of documents."""
+        ranges = [(block.first, block.last) for block in self.blocks]
+        return latent_log_expectations(self.posterior.rho, ranges, self.pool)
+
+    def _infer_block(
         self,
         block: Block,
         model: Model,
@@ -130,7 +238,7 @@ class LocalRun(Run):
         in_word_order: bool = False,
         following: Block | None = None,
     ) -> Evaluation:
-        """Sweep the documents of one block, all threads at once; one of them first indexes the ``following`` block."""
+        """Update the posteriors of a block's documents, in all threads; one first indexes the ``following`` block."""
         n_topics, dtype = model.psi.shape[1], model.psi.dtype
         first_tag, last_tag = block.tag_range
         leaving_out = int(self.method.is_leave_one_out)
@@ -144,22 +252,23 @@ class LocalRun(Run):
             own_pull=np.empty((block.n_documents * leaving_out, n_topics), dtype),
             inverses=np.empty(block.word_entries * leaving_out, dtype),
         )
-        state = block_state(self.state, block)
+        posterior = block_posterior(self.posterior, block)
         slots = block.by_word.slots if in_word_order else np.arange(block.word_entries, dtype=np.int32)
 
         def infer(documents: tuple[int, int]) -> None:
-            if documents == INDEX and following is not None:
+            if documents == INDEX_NEXT and following is not None:
                 following.index()
                 return
             which = block.documents, *documents
             room = room_for(*which, model.psi)
-            infer_documents(room, self.method.code, *which, model, state, evaluation, slots, sweeps, tolerance)
+            infer_documents(room, self.method.code, *which, model, posterior, evaluation, slots, sweeps, tolerance)
 
         chunks = cut_evenly(block.documents.word_starts, CHUNK_ENTRIES)
-        self.workers.map(infer, chunks if following is None else [INDEX, *chunks])
+        self.map(infer, chunks if following is None else [INDEX_NEXT, *chunks])
         return evaluation
 
-    def _add_block(self, block: Block, model: Model, evaluation: Evaluation, sums: Statistics) -> None:
+    def _add_block(self, block: Block, model: Model, evaluation: Evaluation, statistics: Statistics) -> None:
+        """Add a block's expected counts, word by word and tag by tag: no two threads write the same row."""
         by_word, by_tag = block.by_word, block.by_tag
         tag_weights = np.empty_like(evaluation.weights)
         tag_weights[by_tag.slots] = evaluation.weights
@@ -167,108 +276,33 @@ class LocalRun(Run):
 
         def add_words(words: tuple[int, int]) -> None:
             if not self.method.is_leave_one_out:
-                add_scaled_rows(by_word, *words, evaluation.ratios, evaluation.mix, model.psi, sums.psi)
+                add_scaled_rows(by_word, *words, evaluation.ratios, evaluation.mix, model.psi, statistics.psi)
                 return
             add_words_leaving_out(
                 by_word, *words, evaluation.ratios, evaluation.inverses, evaluation.mix, evaluation.own_mix,
-                model.psi, model.shares.word_prior, model.shares.topic, sums.psi,
+                model.psi, model.shares.word_prior, model.shares.topic, statistics.psi,
             )  # fmt: skip
 
         def add_tags(tags: tuple[int, int]) -> None:
             if not self.method.is_leave_one_out:
-                add_scaled_rows(by_tag, *tags, tag_weights, evaluation.pull, tag_factor, sums.theta)
+                add_scaled_rows(by_tag, *tags, tag_weights, evaluation.pull, tag_factor, statistics.theta)
                 return
             add_tags_leaving_out(
                 by_tag, *tags, tag_weights, evaluation.pull, evaluation.own_pull,
-                model.tag_rows, model.shares.tag, sums.theta,
+                model.tag_rows, model.shares.tag, statistics.theta,
             )  # fmt: skip
 
-        self.workers.map(add_words, cut_evenly(by_word.starts, CHUNK_ENTRIES))
-        self.workers.map(add_tags, cut_evenly(by_tag.starts, CHUNK_ENTRIES))
-        sums.objective += float(evaluation.objective.sum())
-
-    def learn_weights(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
-        """Pi (and last pi_latent, if there is a latent tag) from all documents: the paper's eq. 2."""
-        return update_weight_prior(parameters.all_pi, self.weight_evidence(parameters), hyper, learnt=learnt)
-
-    def weight_evidence(self, parameters: Parameters) -> CorpusEvidence:
-        """What the documents, as they stand, say of pi."""
-        starts = np.concatenate([[0], *(block.documents.tag_starts[1:] for block in self.blocks)])
-        return CorpusEvidence(starts, self.blocks[0].documents.tags, self.state, parameters, self.workers)
-
-    def log_latent(self) -> tuple[Float64s, int]:
-        """The sum over documents of E[log lambda], and their number: what mu is made from."""
-        rho = self.state.rho
-
-        def add_up(block: Block) -> Float64s:
-            sums = sum_log_latent(rho, block.first, block.last)
-            release(rho[block.first : block.last])
-            return sums
-
-        return np.sum(self.workers.map(add_up, self.blocks), axis=0), len(rho)
+        self.map(add_words, cut_evenly(by_word.starts, CHUNK_ENTRIES))
+        self.map(add_tags, cut_evenly(by_tag.starts, CHUNK_ENTRIES))
+        statistics.objective += float(evaluation.objective.sum())
 
 
-def start_state(corpus: Corpus, parameters: Parameters, spill: TemporaryArrays | None = None) -> State:
-    """Every document at its prior, with its words spread over tags and topics in the prior's proportions."""
-    dtype, empty = parameters.psi.dtype, np.empty if spill is None else spill.empty
-    untagged = np.diff(corpus.tags.indptr) == 0
-    each = bool(parameters.latent or untagged.any())
-    state = State(
-        xi=empty(corpus.tags.nnz, dtype),
-        xi_latent=empty(len(corpus), dtype),
-        rho=empty((len(corpus) if each else 1, len(parameters.mu)), dtype),
-    )
-    lengths = corpus.lengths()
-    for first, last in cut_rows(len(corpus), START_ROWS):
-        entries = slice(int(corpus.tags.indptr[first]), int(corpus.tags.indptr[last]))
-        rho = state.rho[first:last] if each else state.rho
-        part = State(state.xi[entries], state.xi_latent[first:last], rho)
-        starts, tags = corpus.tags.indptr[first : last + 1], corpus.tags.indices[entries]
-        fill_state(part, starts, tags, lengths[first:last], parameters, each_rho=each)
-        release(part.xi, part.rho)
-    return state
+def latent_log_expectations(rho: Floats, ranges: list[tuple[int, int]], parallel: Parallel) -> tuple[Float64s, int]:
+    """Return the sum over documents of E[log lambda], added range by range, and the number of documents."""
 
+    def add_up(rows: tuple[int, int]) -> Float64s:
+        sums = sum_log_latent(rho, *rows)
+        release(rho[slice(*rows)])
+        return sums
 
-def fill_state(
-    state: State, tag_starts: Any, tags: Any, lengths: Any, parameters: Parameters, *, each_rho: bool
-) -> None:
-    """The first state of some documents, by their tags and lengths; without a rho for each there is one row for all."""
-    sizes = np.diff(tag_starts)
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    prior = parameters.pi[tags]
-    latent = np.where(parameters.latent | (sizes == 0), parameters.pi_latent, 0.0)
-    total = np.bincount(owner, weights=prior, minlength=len(sizes)) + latent
-    growth = 1.0 + lengths / np.where(total > 0, total, 1.0)
-    state.xi[:] = prior * growth[owner]
-    state.xi_latent[:] = latent * growth
-    if each_rho:
-        rho = np.outer(np.maximum(latent * growth - latent, 0.0), parameters.mu / parameters.mu.sum())
-        state.rho[:] = rho + parameters.mu
-    else:
-        state.rho[:] = 1.0
-
-
-class Extent(Protocol):
-    """Where a block's documents and their tags stand among the corpus's."""
-
-    @property
-    def first(self) -> int:
-        """The first document."""
-        ...
-
-    @property
-    def last(self) -> int:
-        """The first document of the next block."""
-        ...
-
-    @property
-    def tag_range(self) -> tuple[int, int]:
-        """The block's tag entries."""
-        ...
-
-
-def block_state(state: State, block: Extent) -> State:
-    """The block's part of the state, as views."""
-    first_tag, last_tag = block.tag_range
-    rho = state.rho if len(state.rho) == 1 else state.rho[block.first : block.last]
-    return State(state.xi[first_tag:last_tag], state.xi_latent[block.first : block.last], rho)
+    return np.sum(parallel.map(add_up, ranges), axis=0), len(rho)

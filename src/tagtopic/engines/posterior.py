@@ -1,31 +1,47 @@
-"""What a fitted model says of documents: topic mixes and tag weights, block by block."""
+"""Posteriors of documents: their initial values, views of a block's part, and the summary that a model returns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.arrays import Float64s, Floats, owners_of
-from tagtopic._core.parallel import cut_evenly
-from tagtopic.corpus import Corpus
-from tagtopic.engines.base import as_model
-from tagtopic.engines.local import LocalEngine
-from tagtopic.inference.types import Parameters
+from tagtopic._core.arrays import Floats, owners_of
+from tagtopic._core.memmap import release
+from tagtopic._core.parallel import cut_rows
+from tagtopic.inference.types import Parameters, State
 
-Name = TypeVar("Name")
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
 
 SWEEPS = 200
+"""Maximum number of updates of a new document's posterior."""
+
 TOLERANCE = 1e-5
-BLOCK_ENTRIES = 1 << 20
+"""A new document has converged when an update moves its topic mix by less than this."""
+
+INITIAL_ROWS = 1 << 14
+"""Documents whose posteriors are initialised at a time: their pages can then be released."""
 
 
 @dataclass(frozen=True)
 class DocumentPosteriors:
-    """topics (documents, topics), weights (CSR documents x tags), latent (share of the latent tag), objective."""
+    """Posterior means of documents.
+
+    Attributes
+    ----------
+    topics : ndarray of shape (documents, topics)
+        Topic mixes; rows sum to 1.
+    weights : csr_array of shape (documents, tags)
+        Weights of the documents' own tags.
+    latent : ndarray of shape (documents,)
+        Weights of the latent tag. A row of ``weights`` and its element here sum to 1.
+    objective : float
+        The objective, summed over documents.
+    """
 
     topics: Floats
     weights: Any
@@ -33,42 +49,31 @@ class DocumentPosteriors:
     objective: float
 
 
-def infer(
-    parameters: Parameters,
-    inference: str,
-    corpus: Corpus,
-    n_jobs: int | None = None,
-    *,
-    sweeps: int = SWEEPS,
-    tolerance: float = TOLERANCE,
-) -> DocumentPosteriors:
-    """Sweep each document to convergence. Documents do not touch each other, so batches do not change the result."""
-    dtype = parameters.psi.dtype
-    topics = np.empty((corpus.n_documents, parameters.psi.shape[1]), dtype)
-    latent = np.empty(corpus.n_documents, dtype)
-    weights = np.empty(corpus.tags.nnz, dtype)
-    objective = 0.0
-    engine = LocalEngine(n_jobs, block_entries=BLOCK_ENTRIES)
-    for first, last in cut_evenly(corpus.counts.indptr, BLOCK_ENTRIES):
-        part = corpus[first:last]
-        with engine.start(part, parameters, inference) as run:
-            model = as_model(parameters, run.method)
-            for block in run.blocks:
-                objective += float(run.infer_block(block, model, sweeps, tolerance).objective.sum())
-            shares, latent_shares = weight_shares(part, run.state.xi, run.state.xi_latent)
-            rho = run.state.rho
-        lambdas = rho / rho.sum(axis=1, keepdims=True)
-        entries = slice(corpus.tags.indptr[first], corpus.tags.indptr[last])
-        weights[entries] = shares
-        latent[first:last] = latent_shares
-        mixed = sp.csr_array((shares, part.tags.indices, part.tags.indptr), shape=part.tags.shape) @ parameters.theta
-        topics[first:last] = mixed + latent_shares[:, None] * lambdas
-    table = sp.csr_array((weights, corpus.tags.indices, corpus.tags.indptr), shape=corpus.tags.shape)
-    return DocumentPosteriors(topics, table, latent, objective)
+def mean_topics(corpus: Corpus, shares: Floats, latent_shares: Floats, rho: Floats, theta: Floats) -> Floats:
+    """Return the topic mixes of documents: arithmetic means over their tags, whatever the inference method.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents.
+    shares, latent_shares : ndarray
+        The mean weights that ``tag_shares`` returns.
+    rho : ndarray of shape (documents, topics) or (1, topics)
+        The Dirichlet posterior of the latent tag's topics.
+    theta : ndarray of shape (tags, topics)
+        The tags' topics.
+
+    Returns
+    -------
+    ndarray of shape (documents, topics)
+    """
+    tags = corpus.tags
+    mixed = sp.csr_array((shares, tags.indices, tags.indptr), shape=tags.shape) @ theta
+    return np.asarray(mixed + latent_shares[:, None] * (rho / rho.sum(axis=1, keepdims=True)))
 
 
-def weight_shares(corpus: Corpus, xi: Floats, xi_latent: Floats) -> tuple[Floats, Floats]:
-    """The mean weight of each tag entry, and of each document's latent tag."""
+def tag_shares(corpus: Corpus, xi: Floats, xi_latent: Floats) -> tuple[Floats, Floats]:
+    """Return the mean weight of each (document, tag) entry, and of each document's latent tag."""
     starts = corpus.tags.indptr
     owner = owners_of(starts)
     totals = np.bincount(owner, weights=xi, minlength=len(starts) - 1) + xi_latent
@@ -76,14 +81,89 @@ def weight_shares(corpus: Corpus, xi: Floats, xi_latent: Floats) -> tuple[Floats
     return (xi / totals[owner]).astype(xi.dtype), (xi_latent / totals).astype(xi.dtype)
 
 
-def largest(values: Floats | Float64s, names: Sequence[Name], n: int) -> list[tuple[Name, float]]:
-    """The n largest values with their names, largest first; ties by position."""
-    if n < len(values):
-        # sorting only what can be among the first n: a vocabulary or a list of tags may have 100,000 names
-        least = np.partition(values, len(values) - n)[len(values) - n] if n > 0 else np.inf
-        kept = np.flatnonzero(values > least)
-        kept = np.sort(np.concatenate([kept, np.flatnonzero(values == least)[: n - len(kept)]]))
+def empty_posterior(
+    n_entries: int, n_documents: int, parameters: Parameters, *, each_rho: bool, empty: Callable[..., Any] = np.empty
+) -> State:
+    """Allocate posteriors; without ``each_rho`` all documents share one row of rho.
+
+    Parameters
+    ----------
+    n_entries : int
+        The number of (document, tag) entries.
+    n_documents : int
+        The number of documents.
+    parameters : Parameters
+        They determine the number of topics and the type of numbers.
+    each_rho : bool
+        Whether each document has a latent tag, and so topics of its own.
+    empty : callable, default=numpy.empty
+        Allocates an array of a shape and type, for example in a file.
+
+    Returns
+    -------
+    State
+    """
+    dtype = parameters.psi.dtype
+    n_rows = n_documents if each_rho else 1
+    return State(empty(n_entries, dtype), empty(n_documents, dtype), empty((n_rows, len(parameters.mu)), dtype))
+
+
+def initial_posterior(corpus: Corpus, parameters: Parameters, empty: Callable[..., Any] = np.empty) -> State:
+    """Return each document's prior plus its words, divided among tags and topics in proportion to the prior."""
+    untagged = np.diff(corpus.tags.indptr) == 0
+    each = bool(parameters.latent or untagged.any())
+    posterior = empty_posterior(corpus.tags.nnz, len(corpus), parameters, each_rho=each, empty=empty)
+    lengths = corpus.lengths()
+    for first, last in cut_rows(len(corpus), INITIAL_ROWS):
+        entries = slice(int(corpus.tags.indptr[first]), int(corpus.tags.indptr[last]))
+        rho = posterior.rho[first:last] if each else posterior.rho
+        part = State(posterior.xi[entries], posterior.xi_latent[first:last], rho)
+        starts, tags = corpus.tags.indptr[first : last + 1], corpus.tags.indices[entries]
+        fill_posterior(part, starts, tags, lengths[first:last], parameters, each_rho=each)
+        release(part.xi, part.rho)
+    return posterior
+
+
+def fill_posterior(
+    posterior: State, tag_starts: Any, tags: Any, lengths: Any, parameters: Parameters, *, each_rho: bool
+) -> None:
+    """Set the initial posteriors of some documents, from their tags and lengths."""
+    sizes = np.diff(tag_starts)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    prior = parameters.pi[tags]
+    latent = np.where(parameters.latent | (sizes == 0), parameters.pi_latent, 0.0)
+    total = np.bincount(owner, weights=prior, minlength=len(sizes)) + latent
+    growth = 1.0 + lengths / np.where(total > 0, total, 1.0)
+    posterior.xi[:] = prior * growth[owner]
+    posterior.xi_latent[:] = latent * growth
+    if each_rho:
+        rho = np.outer(np.maximum(latent * growth - latent, 0.0), parameters.mu / parameters.mu.sum())
+        posterior.rho[:] = rho + parameters.mu
     else:
-        kept = np.arange(len(values))
-    order = kept[np.argsort(-values[kept], kind="stable")]
-    return [(names[int(i)], float(values[i])) for i in order]
+        posterior.rho[:] = 1.0
+
+
+class Extent(Protocol):
+    """The position of a block's documents, and of their (document, tag) entries, in the corpus."""
+
+    @property
+    def first(self) -> int:
+        """The first document."""
+        ...
+
+    @property
+    def last(self) -> int:
+        """The first document of the next block."""
+        ...
+
+    @property
+    def tag_range(self) -> tuple[int, int]:
+        """The block's (document, tag) entries."""
+        ...
+
+
+def block_posterior(posterior: State, block: Extent) -> State:
+    """Return views of a block's part of the posteriors."""
+    first_tag, last_tag = block.tag_range
+    rho = posterior.rho if len(posterior.rho) == 1 else posterior.rho[block.first : block.last]
+    return State(posterior.xi[first_tag:last_tag], posterior.xi_latent[block.first : block.last], rho)

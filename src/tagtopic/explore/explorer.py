@@ -21,7 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.corpus.tags import kind_of
-from tagtopic.engines.posterior import DocumentPosteriors, infer
+from tagtopic.engines import LocalEngine
+from tagtopic.engines.posterior import DocumentPosteriors
 from tagtopic.inference.methods import method_of
 from tagtopic.models.topic_map import topic_similarity
 
@@ -207,7 +208,7 @@ class Explorer:
 
     def infer(self, corpus: Corpus) -> DocumentPosteriors:
         """Topic mixes and tag weights of documents that are in the model's columns."""
-        return infer(self.model.parameters_, self.method_for_new_documents, corpus, self.model.n_jobs)
+        return LocalEngine(self.model.n_jobs).infer(corpus, self.model.parameters_, self.method_for_new_documents)
 
     @property
     def method_for_new_documents(self) -> str:

@@ -16,14 +16,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.arrays import Float64s, Floats, largest
 from tagtopic._core.display import html_card
 from tagtopic.corpus import Corpus, Document
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.corpus.tags import kind_of
 from tagtopic.corpus.text.rules import TextRules
+from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine
-from tagtopic.engines.posterior import DocumentPosteriors, infer, largest
+from tagtopic.engines.posterior import DocumentPosteriors
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.types import Parameters
 from tagtopic.models import _inputs, _settings
@@ -219,7 +220,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if not noise >= 0:
             raise ValueError(f"noise={noise!r}: expected a number from 0")
         method = method_of(self.inference).for_new_documents.name
-        found = learn_weight_prior(self.parameters_, method, self.aligned(X, tags), noise, self.n_jobs)
+        found = learn_weight_prior(self.parameters_, method, self.aligned(X, tags), noise, LocalEngine(self.n_jobs))
         self.tag_weight_prior_, self.latent_weight_prior_ = found.pi, found.pi_latent
         return self
 
@@ -458,7 +459,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             from tagtopic.models._intervals import weight_intervals
 
             corpus = self.aligned(X, tags)
-            drawn = weight_intervals(self.parameters_, corpus, intervals, self.n_jobs)
+            drawn = weight_intervals(self.parameters_, corpus, intervals, LocalEngine(self.n_jobs))
             return (drawn, self._posteriors(corpus, None).latent) if return_latent else drawn
         found = self._posteriors(X, tags)
         return (found.weights, found.latent) if return_latent else found.weights
@@ -725,7 +726,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self._infer(self.aligned(X, tags))
 
     def _infer(self, aligned: Corpus) -> DocumentPosteriors:
-        return infer(self.parameters_, method_of(self.inference).for_new_documents.name, aligned, self.n_jobs)
+        method = method_of(self.inference).for_new_documents.name
+        return LocalEngine(self.n_jobs).infer(aligned, self.parameters_, method)
 
     def _only_words(self, X: Any) -> Corpus:
         corpus = self._as_corpus(X, None, reset=False)

@@ -19,8 +19,8 @@ from tagtopic._core.arrays import Float64s
 from tagtopic._core.display import warn
 from tagtopic._core.parallel import Parallel
 from tagtopic.corpus.collection import Collection, RemoteCorpus
-from tagtopic.engines.base import Engine, Run, Statistics
-from tagtopic.engines.local import LocalEngine
+from tagtopic.engines import LocalEngine
+from tagtopic.engines.base import Engine, Session, Statistics
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.priors.tag_weights import HyperPrior, ran_away
 from tagtopic.inference.priors.topic_words import HeldOutWords, better_word_prior, with_word_prior
@@ -142,17 +142,17 @@ class ExpectationMaximisation(Fit):
     """Learning in batch: an E-step over all documents, then an M-step."""
 
     def __init__(
-        self, run: Run, parameters: Parameters, priors: Priors, settings: EMSettings, watch: Watch | None = None
+        self, session: Session, parameters: Parameters, priors: Priors, settings: EMSettings, watch: Watch | None = None
     ) -> None:
         super().__init__(settings, watch)
-        self.engine = run
-        self.n_documents = len(run.state.xi_latent)
+        self.session = session
+        self.n_documents = len(session.posterior.xi_latent)
         self.parameters = parameters
         self.priors = priors
         self.last_move = np.inf
         self.topic_sizes = np.ones(parameters.psi.shape[1])
         self.tag_sizes = np.zeros(len(parameters.theta))
-        self._sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+        self._sums = Statistics.empty_like(parameters)
 
     @property
     def now(self) -> Standing:
@@ -161,11 +161,11 @@ class ExpectationMaximisation(Fit):
 
     def pack(self) -> dict[str, NDArray[Any]]:
         """Where every document's inference stands, and the model."""
-        return {**self.engine.state._asdict(), "last_move": np.array([self.last_move]), **self.now.to_arrays()}
+        return {**self.session.posterior._asdict(), "last_move": np.array([self.last_move]), **self.now.to_arrays()}
 
     def unpack(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Go on from there."""
-        self.engine.restore(State(*(arrays[name] for name in State._fields)))
+        self.session.restore(State(*(arrays[name] for name in State._fields)))
         now = Standing.from_arrays(arrays)
         self.parameters, self.priors = now.parameters, now.priors
         self.topic_sizes, self.tag_sizes = now.topic_sizes, now.tag_sizes
@@ -174,11 +174,11 @@ class ExpectationMaximisation(Fit):
     def iterate(self) -> None:
         """One E-step, one M-step, and the priors when they are due."""
         if self.best is not None and self._sums.psi is self.best.parameters.psi:
-            self._sums = Statistics(np.empty_like(self._sums.psi), np.empty_like(self._sums.theta), 0.0)
-        sums = self.engine.expect(self.parameters, self._sums, sweeps=self.settings.sweeps)
-        bound = sums.objective + self.engine.log_prior(self.parameters, self.priors)
+            self._sums = Statistics.empty_like(self.parameters)
+        sums = self.session.e_step(self.parameters, self._sums, sweeps=self.settings.sweeps)
+        bound = sums.objective + self.session.log_prior(self.parameters, self.priors)
         used = self.parameters
-        found = self.engine.maximise(sums, self.priors)
+        found = self.session.m_step(sums, self.priors)
         self.topic_sizes, self.tag_sizes = found.topic_sizes, found.tag_sizes
         self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
         self._sums = Statistics(used.psi, used.theta, 0.0)  # the two sets of arrays take turns
@@ -188,7 +188,7 @@ class ExpectationMaximisation(Fit):
         if self.settings.learning.anything and self.settings.learning.schedule.due(iteration):
             self._learn_priors(warm=self.settings.learning.schedule.warm(iteration))
             self.history.prior_updates.append(iteration)
-        self._look(self.engine.state, self.engine.workers)
+        self._look(self.session.posterior, self.session)
 
     def _settled(self) -> bool:
         """Whether priors have settled, and the last two objectives under them differ by less than the tolerance."""
@@ -199,7 +199,7 @@ class ExpectationMaximisation(Fit):
             return False
         gain = bound[-1] - bound[-2]
         # an objective that is not monotone may fall on its way to the maximum
-        return (gain if self.engine.method.is_monotone else abs(gain)) <= self.settings.tol * abs(bound[-2])
+        return (gain if self.session.method.is_monotone else abs(gain)) <= self.settings.tol * abs(bound[-2])
 
     def _learnt_priors(self) -> tuple[Float64s, Float64s]:
         """Those of tags and topics, and those of words, which are many."""
@@ -222,20 +222,20 @@ class ExpectationMaximisation(Fit):
         if hyper is not None:
             parameters = self._with_learnt_weights(parameters, hyper, learning.learnt_weights)
         if learning.latent_topics:
-            log_latent, n_documents = self.engine.log_latent()
+            log_latent, n_documents = self.session.latent_log_expectations()
             parameters = replace(parameters, mu=update_latent_prior(parameters.mu, log_latent, n_documents))
         if learning.occurrences is not None and self.watch is not None:
             parameters = self._with_learnt_word_prior(parameters, learning.occurrences, self.watch)
         self.parameters = parameters
 
     def _with_learnt_word_prior(self, parameters: Parameters, logs: Float64s, watch: Watch) -> Parameters:
-        run, sizes, before = self.engine, self.topic_sizes, self.priors.beta
-        beta = better_word_prior(before, logs, sizes, watch, run.state, parameters, run.workers)
+        session, sizes, before = self.session, self.topic_sizes, self.priors.beta
+        beta = better_word_prior(before, logs, sizes, watch, session.posterior, parameters, session)
         self.priors = replace(self.priors, beta=beta)
-        return with_word_prior(parameters, sizes, before, beta, run.workers)
+        return with_word_prior(parameters, sizes, before, beta, session)
 
     def _with_learnt_weights(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Parameters:
-        pi = self.engine.learn_weights(parameters, hyper, learnt)
+        pi = self.session.update_weight_prior(parameters, hyper, learnt)
         if ran_away(pi):
             warn(
                 "the prior of the tag weights ran away: without a hyper-prior it has no maximum on this corpus; "
@@ -259,5 +259,5 @@ def batch_fit(
     settings = em_settings(model, corpus)
     usual: Engine = corpus.engine if isinstance(corpus, RemoteCorpus) else LocalEngine(model.n_jobs)
     documents: Any = corpus  # each engine takes those of its own kind, and refuses others
-    with (engine or usual).start(documents, parameters, model.inference) as run:
-        yield ExpectationMaximisation(run, parameters, priors, settings, watch)
+    with (engine or usual).session(documents, parameters, model.inference) as session:
+        yield ExpectationMaximisation(session, parameters, priors, settings, watch)

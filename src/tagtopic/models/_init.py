@@ -22,8 +22,8 @@ from tagtopic._core.blas import one_blas_thread
 from tagtopic._core.parallel import cut_rows
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection
+from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Statistics
-from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.types import Parameters, Priors
 
 STARTS = ("merged", "nmf", "random")
@@ -169,19 +169,19 @@ def factor(corpus: Corpus, topics: Floats, documents: Floats | None, updates: in
         topics, np.empty((0, n_topics), np.float32), np.empty(0), 1.0, np.full(n_topics, 1e-8), True
     )
     no_priors = Priors(alpha=np.zeros(n_topics), beta=np.zeros(corpus.n_words))
-    spare = Statistics(np.empty_like(topics), np.empty_like(parameters.theta), 0.0)
+    spare = Statistics.empty_like(parameters)
     sizes, objective = np.zeros(n_topics), 0.0
-    with LocalEngine(n_jobs, block_entries=BLOCK_ENTRIES).start(corpus, parameters, "map") as run:
+    with LocalEngine(n_jobs, block_entries=BLOCK_ENTRIES).session(corpus, parameters, "map") as session:
         if documents is not None:
-            run.state.rho[:] = documents
+            session.posterior.rho[:] = documents
         for _ in range(updates):
             used = parameters
-            sums = run.expect(used, spare, sweeps=SWEEPS)
+            sums = session.e_step(used, spare, sweeps=SWEEPS)
             objective = sums.objective
-            psi, theta, sizes, _ = run.maximise(sums, no_priors)
+            psi, theta, sizes, _ = session.m_step(sums, no_priors)
             parameters = Parameters(psi, theta, used.pi, 1.0, used.mu, latent=True)
             spare = Statistics(used.psi, used.theta, 0.0)
-        return Factors(parameters.psi, run.state.rho, sizes, objective)
+        return Factors(parameters.psi, session.posterior.rho, sizes, objective)
 
 
 def singular_factors(counts: Any, n_topics: int, seed: int) -> Factors:

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.parallel import cut_rows
-from tagtopic._core.threads import ThreadPool
-from tagtopic.engines.base import as_model
+from tagtopic.engines import LocalEngine
+from tagtopic.engines.base import Engine, as_model
 from tagtopic.engines.blocks import documents_of
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.types import Parameters
@@ -42,7 +42,7 @@ class WeightIntervals:
 
 
 def weight_intervals(
-    parameters: Parameters, corpus: Corpus, level: float, n_jobs: int | None, random_state: int = 0
+    parameters: Parameters, corpus: Corpus, level: float, engine: Engine, random_state: int = 0
 ) -> WeightIntervals:
     """Draw each document's weights and take their mean and quantiles. Neither threads nor other documents change it."""
     if not 0 < level < 1:
@@ -64,8 +64,7 @@ def weight_intervals(
             table[0, entries] = draws[:, :n_tags].mean(axis=0)
             table[1:, entries] = np.quantile(draws[:, :n_tags], ends, axis=0)
 
-    with ThreadPool(n_jobs) as workers:
-        workers.map(draw, cut_rows(len(corpus), CHUNK))
+    engine.map(draw, cut_rows(len(corpus), CHUNK))
     tags = corpus.tags
     mean, low, high = (sp.csr_array((row, tags.indices, tags.indptr), shape=tags.shape) for row in table)
     return WeightIntervals(mean, low, high, level)
@@ -79,4 +78,4 @@ def intervals_if_quick(
     steps = (DRAWS + BURN_IN) * n_words * (n_tags + 1)
     if not n_tags or not n_words or steps > max_steps:
         return None
-    return weight_intervals(parameters, corpus, level, 1)
+    return weight_intervals(parameters, corpus, level, LocalEngine(1))

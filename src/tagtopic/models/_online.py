@@ -10,7 +10,7 @@ each document's inference stands, as batch learning does, and go on from there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,15 +19,14 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s
-from tagtopic._core.memmap import TemporaryArrays, release
+from tagtopic._core.memmap import release
 from tagtopic._core.parallel import cut_rows
-from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection
 from tagtopic.corpus.matrices import column_sizes, column_sums, csr
-from tagtopic.engines.base import Engine, Statistics
-from tagtopic.engines.blocks import KEPT_ENTRIES, blocks_of
-from tagtopic.engines.local import LocalEngine, LocalRun, start_state
+from tagtopic.engines import LocalEngine
+from tagtopic.engines.base import Engine, Session, Statistics
+from tagtopic.engines.blocks import KEPT_ENTRIES
 from tagtopic.inference.m_step import FLOOR, normalise_rows
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.latent_topics import update_latent_prior
@@ -156,13 +155,13 @@ class OnlineLearner:
         priors: Priors,
         learning: Learning,
         inference: str,
-        workers: ThreadPool,
+        engine: Engine,
     ) -> None:
         self.running = running
         self.priors = priors
         self.learning = learning
         self.method = method_of(inference)
-        self.workers = workers
+        self.engine = engine
         self.pi, self.pi_latent, self.mu = parameters.pi.copy(), parameters.pi_latent, parameters.mu
         self.latent, self.dtype = parameters.latent, parameters.psi.dtype
         self._present = np.zeros(len(running.psi), bool)
@@ -178,18 +177,14 @@ class OnlineLearner:
         batch = self.batch_of(documents)
         parameters = self.parameters_of(batch)
         method = self.method if known else self.method.for_new_documents
-        run = LocalRun(
-            method.name,
-            self.workers,
-            list(blocks_of(batch.documents)),
-            state or start_state(batch.documents, parameters),
-        )
-        sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
-        run.expect(parameters, sums, sweeps=SWEEPS_AGAIN if known else SWEEPS, tolerance=TOLERANCE)
-        self._move(batch, sums, known=known)
-        self._learn_priors(batch, run, parameters, known=known)
-        self.running.steps += 1
-        return Learnt(sums.objective, run.state)
+        statistics = Statistics.empty_like(parameters)
+        sweeps = SWEEPS_AGAIN if known else SWEEPS
+        with self.engine.session(batch.documents, parameters, method.name, posterior=state) as session:
+            session.e_step(parameters, statistics, sweeps=sweeps, tolerance=TOLERANCE)
+            self._move(batch, statistics, known=known)
+            self._learn_priors(batch, session, parameters, known=known)
+            self.running.steps += 1
+            return Learnt(statistics.objective, session.posterior)
 
     def batch_of(self, documents: Corpus) -> Batch:
         """The documents in columns of their own."""
@@ -235,7 +230,7 @@ class OnlineLearner:
         def take(rows: tuple[int, int]) -> None:
             take_topics(self.running.psi, words, *rows, beta, totals, floor, psi)
 
-        self.workers.map(take, cut_rows(len(psi), CHUNK_ROWS))
+        self.engine.map(take, cut_rows(len(psi), CHUNK_ROWS))
         return psi
 
     def _theta(self, tags: Int32s) -> Floats:
@@ -252,7 +247,7 @@ class OnlineLearner:
         def blend(rows: tuple[int, int]) -> Float64s:
             return blend_rows(running.psi, batch.words, *rows, rates, gains, sums.psi)
 
-        rises = self.workers.map(blend, cut_rows(len(batch.words), CHUNK_ROWS))
+        rises = self.engine.map(blend, cut_rows(len(batch.words), CHUNK_ROWS))
         running.topic_sizes = np.maximum(running.topic_sizes + np.sum(rises, axis=0), 0.0)
         running.seen_tokens[batch.words] += batch.tokens
         if len(batch.tags):
@@ -261,15 +256,15 @@ class OnlineLearner:
             blend_rows(running.theta, batch.tags, 0, len(batch.tags), rates, gains, sums.theta)
             running.seen_documents[batch.tags] += batch.tagged
 
-    def _learn_priors(self, batch: Batch, run: LocalRun, parameters: Parameters, *, known: bool) -> None:
+    def _learn_priors(self, batch: Batch, session: Session, parameters: Parameters, *, known: bool) -> None:
         learning, running = self.learning, self.running
         if learning.tag_topic_tokens:
             alpha = learning.tag_topic_tokens * smoothed_shares(running.topic_sizes, 1.0)
             self.priors = replace(self.priors, alpha=alpha)
         if known and learning.weights is not None and len(batch.tags):
-            self._learn_weights(batch, run, parameters)
+            self._learn_weights(batch, session, parameters)
         if known and learning.latent_topics:
-            log_latent, n_documents = run.log_latent()
+            log_latent, n_documents = session.latent_log_expectations()
             mean, rate = log_latent / n_documents, (running.steps + 1.0) ** -FORGETTING
             before = running.log_latent if len(running.log_latent) else mean
             running.log_latent = (1 - rate) * before + rate * mean
@@ -281,15 +276,15 @@ class OnlineLearner:
         if logs is None:
             return
         known = self.priors.beta, logs, self.running.topic_sizes
-        beta = better_word_prior(*known, held_out, state, self.parameters(), self.workers)
+        beta = better_word_prior(*known, held_out, state, self.parameters(), self.engine)
         self.priors = replace(self.priors, beta=beta)
 
-    def _learn_weights(self, batch: Batch, run: LocalRun, parameters: Parameters) -> None:
+    def _learn_weights(self, batch: Batch, session: Session, parameters: Parameters) -> None:
         """A step in Psi(pi), the natural coordinate, towards the fixed point of the batch scaled to all documents."""
         learning = self.learning
         hyper = learning.hold_of(np.append(self.pi, self.pi_latent) if self.latent else self.pi)
         assert hyper is not None
-        evidence = run.weight_evidence(parameters)
+        evidence = session.weight_evidence(parameters)
         n_all = len(self.pi) + int(self.latent)
         names = np.append(batch.tags, len(self.pi)) if self.latent else batch.tags
         local = hyper.of(names.astype(np.int32), n_all)
@@ -410,7 +405,7 @@ class OnlinePasses(Fit):
             self.history.prior_updates.append(number + 1)
         if self.watch is not None and number:
             self.learner.learn_word_prior(self.watch, self.states.all)
-        self._look(self.states.all, self.learner.workers)
+        self._look(self.states.all, self.learner.engine)
 
     def _give_back(self) -> None:
         """A batch is a copy: the pages that it came from need not stay."""
@@ -448,14 +443,14 @@ def online_fit(
     model: TagTopicModel, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
 ) -> Iterator[Fit]:
     """Start passes over the corpus in mini-batches."""
-    if (engine is not None and not isinstance(engine, LocalEngine)) or not isinstance(corpus, Corpus):
+    engine = engine or LocalEngine(model.n_jobs)
+    if not engine.supports_online or not isinstance(corpus, Corpus):
         raise ValueError("learning='online' runs on this machine, not on a cluster: use learning='batch' there")
     parameters, priors = start_parameters(model, corpus)
     settings = em_settings(model, corpus)
     running = Running.begin(parameters, corpus.word_counts(), corpus.tag_sizes().astype(np.float64))
-    local = engine or LocalEngine(model.n_jobs)
-    with ThreadPool(local.n_jobs) as workers, closing(TemporaryArrays(local.scratch, at=local.spill_at)) as spill:
-        learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, workers)
-        states = States(corpus.tags.indptr, start_state(corpus, parameters, spill))
+    with engine, engine.session(corpus, parameters, model.inference) as session:
+        learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, engine)
+        states = States(corpus.tags.indptr, session.posterior)
         seed = seed_of(model)
         yield OnlinePasses(learner, corpus, settings, watch, batch_size=model.batch_size, seed=seed, states=states)

@@ -9,10 +9,10 @@ import numpy as np
 
 from tagtopic._core.arrays import Float64s
 from tagtopic._core.parallel import cut_rows
-from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import column_sizes, column_sums
 from tagtopic.corpus.tags import kinds_of
+from tagtopic.engines import LocalEngine
 from tagtopic.inference.types import Priors
 from tagtopic.models import _settings
 from tagtopic.models._online import OnlineLearner, Running
@@ -43,8 +43,8 @@ def learn_more(model: TagTopicModel, corpus: Corpus) -> None:
     pi = _grown(model.tag_weight_prior_, corpus.n_tags, _new_weight(model))
     parameters = replace(model.parameters_, pi=pi)
     learning = _settings.learning_of(model, corpus, documents)
-    with ThreadPool(model.n_jobs) as workers:
-        learner = OnlineLearner(running, parameters, priors, learning, model.inference, workers)
+    with LocalEngine(model.n_jobs) as engine:
+        learner = OnlineLearner(running, parameters, priors, learning, model.inference, engine)
         batches = (corpus[first:last] for first, last in cut_rows(len(corpus), model.batch_size))
         objective = sum(learner.step(batch).objective for batch in batches)
         _keep(model, corpus, learner, float(objective))

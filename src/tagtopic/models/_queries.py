@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagtopic._core.arrays import Float64s, Floats
-from tagtopic.engines.posterior import largest
+from tagtopic._core.arrays import Float64s, Floats, largest
 
 MIN_WORDS = 20
 """Documents with fewer words are listed for a topic only if too few have more: their topic mix is uncertain."""

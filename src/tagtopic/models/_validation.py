@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from tagtopic._core.arrays import Floats, Int32s, Int64s, offsets_of, owners_of
 from tagtopic._core.memmap import GrowingArray, release
@@ -26,7 +25,7 @@ from tagtopic.corpus import Corpus
 from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.corpus.matrices import csr
 from tagtopic.corpus.splits import scored_counts, with_data
-from tagtopic.engines.posterior import weight_shares
+from tagtopic.engines.posterior import mean_topics, tag_shares
 from tagtopic.inference.likelihood import log_probabilities
 from tagtopic.inference.types import State
 
@@ -54,9 +53,9 @@ class HeldOut:
     entries: Int64s
     words: Corpus
 
-    def perplexity(self, state: State, parameters: Parameters, workers: Parallel) -> float:
+    def perplexity(self, state: State, parameters: Parameters, parallel: Parallel) -> float:
         """Of the held-out words, under each document's weights as they stand."""
-        value = self._score(self.words.counts.indices, self.mixes(state, parameters), parameters.psi, workers)
+        value = self._score(self.words.counts.indices, self.mixes(state, parameters), parameters.psi, parallel)
         return math.exp(-value / float(self.words.lengths().sum()))
 
     @property
@@ -70,11 +69,11 @@ class HeldOut:
         columns, places = np.unique(self.words.counts.indices, return_inverse=True)
         return columns.astype(np.int32), places.astype(np.int32)
 
-    def log_probability(self, mixes: Floats, rows: Floats, workers: Parallel) -> float:
+    def log_probability(self, mixes: Floats, rows: Floats, parallel: Parallel) -> float:
         """Of the held-out words, under these topic mixes of their documents and these rows of psi, of ``columns``."""
-        return self._score(self._columns_and_places[1], mixes, rows, workers)
+        return self._score(self._columns_and_places[1], mixes, rows, parallel)
 
-    def _score(self, words: Any, mixes: Floats, rows: Floats, workers: Parallel) -> float:
+    def _score(self, words: Any, mixes: Floats, rows: Floats, parallel: Parallel) -> float:
         """The log probability of the held-out words; ``words`` says which of the rows is each entry's."""
         starts, tokens, places = map(np.asarray, (self.words.counts.indptr, self.words.counts.data, words))
 
@@ -82,17 +81,15 @@ class HeldOut:
             first, last = part
             return log_probabilities(starts[first : last + 1], places, tokens, mixes[first:last], rows)
 
-        parts = workers.map(score, cut_evenly(starts, CHUNK_ENTRIES))
+        parts = parallel.map(score, cut_evenly(starts, CHUNK_ENTRIES))
         # fsum is exact: how the work was cut cannot change the value
         return math.fsum(np.concatenate(parts).tolist())
 
     def mixes(self, state: State, parameters: Parameters) -> Floats:
         """The documents' topic mixes: arithmetic means over tags, whatever the way of inference."""
-        tags = self.words.tags
-        shares, latent = weight_shares(self.words, state.xi[self.entries], state.xi_latent[self.rows])
+        shares, latent = tag_shares(self.words, state.xi[self.entries], state.xi_latent[self.rows])
         rho = state.rho[self.rows] if len(state.rho) > 1 else state.rho
-        mixed = sp.csr_array((shares, tags.indices, tags.indptr), shape=tags.shape) @ parameters.theta
-        return np.ascontiguousarray(mixed + latent[:, None] * (rho / rho.sum(axis=1, keepdims=True)))
+        return np.ascontiguousarray(mean_topics(self.words, shares, latent, rho, parameters.theta))
 
 
 def check_validation(fraction: Any, patience: Any) -> None:

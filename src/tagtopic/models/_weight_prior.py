@@ -20,12 +20,12 @@ from scipy.optimize import minimize
 
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.corpus.tags import with_noise_tags
-from tagtopic.engines.posterior import infer
 from tagtopic.inference.likelihood import log_probabilities
 
 if TYPE_CHECKING:
     from tagtopic._core.arrays import Float64s
     from tagtopic.corpus import Corpus
+    from tagtopic.engines.base import Engine
     from tagtopic.inference.types import Parameters
 
 MOST_DOCUMENTS = 5_000
@@ -39,7 +39,7 @@ CLOSE = {"xatol": 0.05, "fatol": 0.1, "maxfev": 100}
 
 
 def learn_weight_prior(
-    parameters: Parameters, inference: str, corpus: Corpus, noise: float, n_jobs: int | None
+    parameters: Parameters, inference: str, corpus: Corpus, noise: float, engine: Engine
 ) -> Parameters:
     """The parameters with pi scaled, and the latent tag's, as documents like these are told best."""
     given, scored = _halves(_sample(corpus), noise)
@@ -47,7 +47,7 @@ def learn_weight_prior(
         raise ValueError("no document has a tag that the model knows, and words to give and to score")
 
     def loss(move: Float64s) -> float:
-        mixes = infer(_scaled(parameters, move), inference, given, n_jobs).topics
+        mixes = engine.infer(given, _scaled(parameters, move), inference).topics
         return float(0.5 * ((move / PACE) ** 2).sum() - _log_probability(scored, mixes, parameters.psi))
 
     start = np.zeros(1 + int(parameters.latent))

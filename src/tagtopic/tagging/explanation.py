@@ -15,9 +15,8 @@ import numpy as np
 from scipy.special import digamma
 
 from tagtopic._core.arrays import Float64s
-from tagtopic.engines.base import as_model
 from tagtopic.engines.local import LocalEngine
-from tagtopic.engines.posterior import SWEEPS, TOLERANCE, weight_shares
+from tagtopic.engines.posterior import SWEEPS, TOLERANCE, tag_shares
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.types import Parameters
 
@@ -89,7 +88,7 @@ def joint_assignment(parameters: Parameters, inference: str, corpus: Corpus) -> 
     theta = np.asarray(parameters.theta[corpus.tags.indices], np.float64)
     psi = np.asarray(parameters.psi[corpus.counts.indices], np.float64)
     latent = rho / rho.sum()
-    shares, latent_share = weight_shares(corpus, xi, xi_latent)
+    shares, latent_share = tag_shares(corpus, xi, xi_latent)
     weights = np.append(shares, latent_share).astype(np.float64)
     if method.is_mean_field:
         total = digamma(xi.sum() + xi_latent.sum())
@@ -111,11 +110,10 @@ def joint_assignment(parameters: Parameters, inference: str, corpus: Corpus) -> 
 
 def _settled(parameters: Parameters, inference: str, corpus: Corpus) -> tuple[Any, Any, Float64s]:
     """The document's xi, the latent tag's, and rho, after sweeps to convergence."""
-    with LocalEngine(1).start(corpus, parameters, inference) as run:
-        model = as_model(parameters, run.method)
-        for block in run.blocks:
-            run.infer_block(block, model, SWEEPS, TOLERANCE)
-        return run.state.xi, run.state.xi_latent, np.asarray(run.state.rho[0], np.float64)
+    with LocalEngine(1).session(corpus, parameters, inference) as session:
+        session.infer(parameters, sweeps=SWEEPS, tolerance=TOLERANCE)
+        xi, xi_latent, rho = session.posterior
+        return xi, xi_latent, np.asarray(rho[0], np.float64)
 
 
 def _word_assignment(word: str, count: float, topics: Float64s, tags: Float64s, names: list[str]) -> WordAssignment:

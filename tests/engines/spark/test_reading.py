@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -145,6 +146,9 @@ class HereCluster:
 
     def __init__(self, corpus: SparkCorpus) -> None:
         self.slots, self.scratch = corpus.placement().slots, Scratch(corpus.home)
+
+    def share(self, value: Any) -> Any:
+        return nullcontext(SimpleNamespace(value=value))
 
     def run(self, task: Any, step: int, slots: list[int]) -> list[Any]:
         return [found for i in slots for found in task(self.slots[i], self.scratch)]

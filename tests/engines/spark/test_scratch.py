@@ -11,7 +11,7 @@ import pytest
 from tagtopic import Corpus
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.distributed.scratch import MissingError, Parcel, Scratch
-from tagtopic.engines.local import block_state
+from tagtopic.engines.posterior import block_posterior
 from tagtopic.inference.types import State
 
 
@@ -33,7 +33,7 @@ def state_of(corpus: Corpus, value: float) -> State:
 
 def parcel_of(corpus: Corpus) -> Parcel:
     (block,) = blocks_of(corpus)
-    return Parcel(block.documents, block.n_words, block.n_tags, block_state(state_of(corpus, 1), block))
+    return Parcel(block.documents, block.n_words, block.n_tags, block_posterior(state_of(corpus, 1), block))
 
 
 def test_a_block_is_numbered_by_its_own_words_and_tags(scratch: Scratch, corpus: Corpus) -> None:

@@ -26,7 +26,8 @@ from tagtopic.engines.distributed.tasks import (
     StepAndBring,
     StepAndStay,
 )
-from tagtopic.engines.local import LocalEngine, block_state
+from tagtopic.engines.local import LocalEngine
+from tagtopic.engines.posterior import block_posterior
 from tagtopic.inference.types import Documents, Parameters
 
 SLOT = Slot(0, (0, 1, 2))
@@ -50,18 +51,18 @@ class Case:
     def __init__(self, kind: str) -> None:
         corpus = corpus_of(kind)
         self.parameters = parameters_of(corpus)
-        self.expected = Statistics(np.empty_like(self.parameters.psi), np.empty_like(self.parameters.theta), 0.0)
+        self.expected = Statistics.empty_like(self.parameters)
         self.scratch = Scratch("run")
         entries = -(-corpus.counts.nnz // 3)
-        with LocalEngine(1, block_entries=entries).start(corpus, self.parameters, "map") as run:
-            assert len(run.blocks) == 3
-            for number, block in enumerate(run.blocks):
-                parcel = self._parcel(block, run.state)
+        with LocalEngine(1, block_entries=entries).session(corpus, self.parameters, "map") as session:
+            assert len(session.blocks) == 3
+            for number, block in enumerate(session.blocks):
+                parcel = self._parcel(block, session.posterior)
                 self.scratch.keep_block(number, parcel)
-                self.scratch.keep_state(number, 0, block_state(run.state, block))
-            run.expect(self.parameters, self.expected, sweeps=3)
-            self.states = [block_state(run.state, block) for block in run.blocks]
-        self.step = EStep(SimpleNamespace(value=self.parameters), "map", 0, 1, 3, 0.0)  # type: ignore[arg-type]
+                self.scratch.keep_state(number, 0, block_posterior(session.posterior, block))
+            session.e_step(self.parameters, self.expected, sweeps=3)
+            self.states = [block_posterior(session.posterior, block) for block in session.blocks]
+        self.step = EStep(SimpleNamespace(value=self.parameters), "map", 0, 1, 3, 0.0)
 
     @staticmethod
     def _parcel(block: Any, state: Any) -> Parcel:
@@ -71,7 +72,7 @@ class Case:
             whole.word_starts - words.start, whole.words[words], whole.counts[words],
             whole.tag_starts - tags.start, whole.tags[tags],
         )  # fmt: skip
-        return Parcel(documents, block.n_words, block.n_tags, block_state(state, block))
+        return Parcel(documents, block.n_words, block.n_tags, block_posterior(state, block))
 
 
 @pytest.fixture(params=["some tags", "no tags"])
@@ -134,7 +135,7 @@ def test_ranges_add_up_to_the_whole(case: Case) -> None:
 
 def test_a_part_that_misses_something_is_never_taken_for_the_whole(case: Case) -> None:
     slots = [SLOT, Slot(1, (3,))]  # there is no block 3
-    ranges = Ranges.of(case.expected)
+    ranges = Ranges.of(case.expected, 1 << 22)
     pairs = list(Cutting(CutSums(StepAndStay(case.step), ranges), ROOMS, 1)(slots))
     assert list(Adding(AddRows(ranges), n_slots=2)(pairs)) == [None]
     reported = [(index, missing) for index, missing, _ in Reporting(StepAndBring(case.step), ROOMS)(slots)]

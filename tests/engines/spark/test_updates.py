@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,12 +15,14 @@ import pytest
 from tagtopic import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
-from tagtopic.engines.distributed.scratch import Parcel, Rooms, Scratch
+from tagtopic.engines.distributed.scratch import Rooms, Scratch
+from tagtopic.engines.distributed.session import DriverBlocks
 from tagtopic.engines.distributed.tasks import Adding, Cutting, Reporting, Slot
 from tagtopic.engines.distributed.weights import weight_update_of
-from tagtopic.engines.local import LocalEngine, LocalRun, block_state
+from tagtopic.engines.local import LocalEngine, LocalSession
+from tagtopic.engines.posterior import block_posterior
 from tagtopic.inference.priors.tag_weights import HyperPrior, weight_prior_gradient
-from tagtopic.inference.types import Documents, Parameters
+from tagtopic.inference.types import Parameters
 
 STEP = 3
 ROOMS = Rooms("run", "run")
@@ -30,12 +33,14 @@ class HereCluster:
 
     def __init__(self, n_blocks: int) -> None:
         self.slots = [Slot(0, tuple(range(n_blocks // 2))), Slot(1, tuple(range(n_blocks // 2, n_blocks)))]
-        self.context = SimpleNamespace(broadcast=lambda value: SimpleNamespace(value=value, destroy=lambda: None))
 
     def run(self, task: Any, step: int) -> list[Any]:
         found = list(Reporting(task, ROOMS)(self.slots))
         assert not any(missing for _, missing, _ in found)
         return [result for _, _, result in found]
+
+    def share(self, value: Any) -> Any:
+        return nullcontext(SimpleNamespace(value=value))
 
     def shuffle(self, cut: Any, add: Any, step: int, *, n_out: int, **_: Any) -> Iterator[Any]:
         pairs = list(Cutting(cut, ROOMS, n_out)(self.slots))
@@ -56,8 +61,11 @@ def grouped_corpus() -> Corpus:
     return Corpus.from_counts(counts[order], [tags[i] for i in order])
 
 
+Fitted = tuple[Parameters, LocalSession]
+
+
 @pytest.fixture(scope="module", params=["TWTM", "TWDA"])
-def fitted(request: Any) -> tuple[Parameters, LocalRun]:
+def fitted(request: Any) -> tuple[Parameters, LocalSession]:
     """A few iterations on this machine: parameters, and documents as they then stand."""
     corpus = grouped_corpus()
     topics = np.random.default_rng(1).gamma(1.0, size=(corpus.n_words, 3)).astype(np.float32)
@@ -65,33 +73,26 @@ def fitted(request: Any) -> tuple[Parameters, LocalRun]:
     parameters = Parameters(
         topics / topics.sum(0), theta, np.ones(corpus.n_tags), 2.0, np.ones(3), request.param == "TWDA"
     )
-    run = LocalEngine(1, block_entries=500).start(corpus, parameters, "map")
-    sums = Statistics(np.empty_like(parameters.psi), np.empty_like(parameters.theta), 0.0)
+    session = LocalEngine(1, block_entries=500).session(corpus, parameters, "map")
+    statistics = Statistics.empty_like(parameters)
     for _ in range(3):
-        run.expect(parameters, sums, sweeps=5)
-    assert len(run.blocks) >= 4
-    return parameters, run
+        session.e_step(parameters, statistics, sweeps=5)
+    assert len(session.blocks) >= 4
+    return parameters, session
 
 
 @pytest.fixture
-def remote(fitted: tuple[Parameters, LocalRun], tmp_path: Path, monkeypatch: Any) -> Any:
+def remote(fitted: Fitted, tmp_path: Path, monkeypatch: Any) -> Any:
     """The same documents in scratch, as a Spark run sees them."""
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
-    _, run = fitted
-    scratch = Scratch("run")
-    for number, block in enumerate(run.blocks):
-        whole = block.documents
-        words, tags = slice(whole.word_starts[0], whole.word_starts[-1]), slice(*block.tag_range)
-        documents = Documents(
-            whole.word_starts - words.start, whole.words[words], whole.counts[words],
-            whole.tag_starts - tags.start, whole.tags[tags],
-        )  # fmt: skip
-        scratch.keep_block(number, Parcel(documents, block.n_words, block.n_tags, run.state))
-        scratch.keep_state(number, STEP, block_state(run.state, block))
-    all_tags = run.blocks[0].documents.tags
+    _, session = fitted
+    scratch, blocks = Scratch("run"), DriverBlocks(session.blocks)
+    for number, block in enumerate(session.blocks):
+        scratch.keep_block(number, blocks.parcel(number, with_documents=True))
+        scratch.keep_state(number, STEP, block_posterior(session.posterior, block))
     return SimpleNamespace(
-        cluster=HereCluster(len(run.blocks)), step=STEP, blocks=run.blocks, learn_weights_here=run.learn_weights,
-        tag_frequencies=lambda n_tags: np.bincount(all_tags, minlength=n_tags).astype(float),
+        cluster=HereCluster(len(session.blocks)), store=SimpleNamespace(step=STEP), blocks=blocks,
+        weight_evidence=session.weight_evidence,
     )  # fmt: skip
 
 
@@ -102,21 +103,21 @@ def learn(name: str, remote: Any, parameters: Parameters, learnt: Any = None, av
 
 
 @pytest.mark.parametrize("name", ["gradient", "components"])
-def test_exact_updates_find_the_pi_of_the_driver(name: str, remote: Any, fitted: tuple[Parameters, LocalRun]) -> None:
+def test_exact_updates_find_the_pi_of_the_driver(name: str, remote: Any, fitted: Fitted) -> None:
     parameters, _ = fitted
     np.testing.assert_allclose(learn(name, remote, parameters), learn("driver", remote, parameters), rtol=1e-4)
 
 
-def test_components_end_where_the_gradient_is_zero(remote: Any, fitted: tuple[Parameters, LocalRun]) -> None:
-    parameters, run = fitted
+def test_components_end_where_the_gradient_is_zero(remote: Any, fitted: Fitted) -> None:
+    parameters, session = fitted
     pi = learn("components", remote, parameters)
-    evidence = run.weight_evidence(parameters)
+    evidence = session.weight_evidence(parameters)
     slope = pi * weight_prior_gradient(pi, evidence, HyperPrior()) / (evidence.documents + 5)
     np.testing.assert_allclose(slope, 0, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["gradient", "components", "average"])
-def test_what_is_not_to_be_learnt_stays(name: str, remote: Any, fitted: tuple[Parameters, LocalRun]) -> None:
+def test_what_is_not_to_be_learnt_stays(name: str, remote: Any, fitted: Fitted) -> None:
     parameters, _ = fitted
     learnt = np.ones(len(parameters.all_pi), np.bool_)
     learnt[[0, -1]] = False
@@ -126,13 +127,13 @@ def test_what_is_not_to_be_learnt_stays(name: str, remote: Any, fitted: tuple[Pa
 
 
 @pytest.mark.parametrize("average", ["weighted", "plain"])
-def test_averages_come_near(average: str, remote: Any, fitted: tuple[Parameters, LocalRun]) -> None:
+def test_averages_come_near(average: str, remote: Any, fitted: Fitted) -> None:
     parameters, _ = fitted
     exact, found = learn("driver", remote, parameters), learn("average", remote, parameters, average=average)
     assert np.median(np.abs(np.log(found / exact))) < 0.3
 
 
-def test_an_update_does_not_depend_on_what_was_learnt_before(remote: Any, fitted: tuple[Parameters, LocalRun]) -> None:
+def test_an_update_does_not_depend_on_what_was_learnt_before(remote: Any, fitted: Fitted) -> None:
     parameters, _ = fitted
     update = weight_update_of("components", "weighted")
     learnt = np.ones(len(parameters.all_pi), np.bool_)
@@ -145,9 +146,7 @@ def test_an_update_does_not_depend_on_what_was_learnt_before(remote: Any, fitted
     ("name", "average"),
     [("gradient", "weighted"), ("components", "weighted"), ("average", "weighted"), ("average", "plain")],
 )
-def test_a_partition_without_documents_changes_nothing(
-    name: str, average: str, remote: Any, fitted: tuple[Parameters, LocalRun]
-) -> None:
+def test_a_partition_without_documents_changes_nothing(name: str, average: str, remote: Any, fitted: Fitted) -> None:
     parameters, _ = fitted
     without = learn(name, remote, parameters, average=average)
     remote.cluster.slots = [Slot(0, ()), *(replace(slot, index=slot.index + 1) for slot in remote.cluster.slots)]

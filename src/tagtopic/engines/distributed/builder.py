@@ -121,6 +121,18 @@ class Columns:
         return Columns, (self.packed_words, self.packed_tags)
 
 
+@dataclass(frozen=True)
+class RemoteBlock:
+    """A block on an executor: where its documents and their tags stand in the corpus, and how large it is."""
+
+    number: int
+    first: int
+    last: int
+    tag_range: tuple[int, int]
+    n_words: int
+    n_tags: int
+
+
 class BlockSizes(NamedTuple):
     """How large a block is: distinct words and tags of each document, different words and tags in all; a digest."""
 

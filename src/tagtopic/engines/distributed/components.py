@@ -20,15 +20,13 @@ from scipy.special import digamma, polygamma
 
 from tagtopic._core.arrays import Float64s, Int32s, Int64s, offsets_of
 from tagtopic.engines.distributed.scratch import Scratch
-from tagtopic.engines.distributed.tasks import Slot
+from tagtopic.engines.distributed.tasks import Shared, Slot
 from tagtopic.engines.distributed.weights import Learnt, NamedEvidence, Problem, Whose, merged, without_evidence
 from tagtopic.inference.priors.tag_weights import LARGEST, SMALLEST, HyperPrior, WeightEvidence
 from tagtopic.inference.types import Parameters
 
 if TYPE_CHECKING:
-    from pyspark import Broadcast
-
-    from tagtopic.engines.spark.run import SparkRun
+    from tagtopic.engines.distributed.session import DistributedSession
 
 
 Links = tuple[Int32s, Int32s]
@@ -169,7 +167,7 @@ class BringLinks:
 class CutByBin:
     """Yields (bin, the evidence of its documents) of a partition."""
 
-    bins: Broadcast[Int32s]
+    bins: Shared[Int32s]
     whose: Whose
 
     def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, NamedEvidence]]:
@@ -194,7 +192,7 @@ class CutByBin:
 class SolveBin:
     """Makes a bin's pi of all its documents' evidence."""
 
-    problem: Broadcast[Problem]
+    problem: Shared[Problem]
     latent: bool
 
     def __call__(self, key: int, parts: list[NamedEvidence]) -> BinSolution:
@@ -234,7 +232,9 @@ class ComponentUpdate:
     def __init__(self) -> None:
         self._bins: Int32s | None = None
 
-    def __call__(self, run: SparkRun, parameters: Parameters, hyper: HyperPrior, learnt: Learnt) -> Float64s:
+    def __call__(
+        self, session: DistributedSession, parameters: Parameters, hyper: HyperPrior, learnt: Learnt
+    ) -> Float64s:
         """Pi, exactly."""
         start = parameters.all_pi
         base = without_evidence(start, hyper, learnt)
@@ -246,7 +246,7 @@ class ComponentUpdate:
         for _ in range(ROUNDS if alternate else 1):
             latent_prior = pi[-1]
             problem = Problem(np.append(start[:-1], latent_prior) if parameters.latent else start, hyper, learnt)
-            pi, latent_sums = self._solve(run, problem, parameters.latent, base)
+            pi, latent_sums = self._solve(session, problem, parameters.latent, base)
             if not alternate:
                 break
             pi[-1] = newton_step(latent_prior, latent_sums, hyper.of(np.array([len(pi) - 1], np.int32), len(pi)))
@@ -254,38 +254,36 @@ class ComponentUpdate:
                 break
         return pi
 
-    def _solve(self, run: SparkRun, problem: Problem, latent: bool, base: Float64s) -> tuple[Float64s, Float64s]:
+    def _solve(
+        self, session: DistributedSession, problem: Problem, latent: bool, base: Float64s
+    ) -> tuple[Float64s, Float64s]:
         if self._bins is None:
-            self._bins = self._find_bins(run, len(problem.pi), latent)
-        context = run.cluster.context
-        shared, bins = context.broadcast(problem), context.broadcast(self._bins)
-        cut = CutByBin(bins, Whose(run.step, latent, len(problem.pi)))
+            self._bins = self._find_bins(session, len(problem.pi), latent)
         pi = base.copy()
         if latent:
             pi[-1] = problem.pi[-1]
         found: dict[int, BinSolution] = {}
-        try:
-            n_bins = len(run.cluster.slots)
-            for solution in run.cluster.shuffle(
-                cut, SolveBin(shared, latent), run.step, n_out=n_bins, n_jobs=1, repair=Require(run.step)
+        cluster, step = session.cluster, session.store.step
+        with cluster.share(problem) as shared, cluster.share(self._bins) as bins:
+            cut = CutByBin(bins, Whose(step, latent, len(problem.pi)))
+            for solution in cluster.shuffle(
+                cut, SolveBin(shared, latent), step, n_out=len(cluster.slots), n_jobs=1, repair=Require(step)
             ):
                 found[solution.bin] = solution  # a bin may come twice, with the same solution
-        finally:
-            shared.destroy()
-            bins.destroy()
         latent_sums = np.zeros(4)
         for solution in found.values():
             pi[solution.names] = solution.pi
             latent_sums += solution.latent_sums
         return pi, latent_sums
 
-    def _find_bins(self, run: SparkRun, size: int, latent: bool) -> Int32s:
+    def _find_bins(self, session: DistributedSession, size: int, latent: bool) -> Int32s:
         """The part of the cluster that solves for each tag: whole components, evenly spread."""
-        links = run.cluster.run(BringLinks(run.step), run.step)
+        step = session.store.step
+        links = session.cluster.run(BringLinks(step), step)
         n_tags = size - int(latent)
         components = tag_components(links, n_tags)
-        work = np.bincount(components, weights=run.tag_frequencies(n_tags))
-        bins = into_bins(work, len(run.cluster.slots))[components]
+        work = np.bincount(components, weights=session.blocks.tag_frequencies(n_tags))
+        bins = into_bins(work, len(session.cluster.slots))[components]
         return np.append(bins, np.int32(-1)) if latent else bins
 
 

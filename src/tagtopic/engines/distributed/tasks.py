@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,12 +26,9 @@ from tagtopic._core.arrays import Float64s, Floats, Int32s, owners_of
 from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.distributed.scratch import FRESH, MissingError, Parcel, Rooms, Scratch, ScratchBlock, scratch_root
-from tagtopic.engines.local import LocalRun, fill_state
+from tagtopic.engines.local import LocalSession
+from tagtopic.engines.posterior import fill_posterior
 from tagtopic.inference.types import Documents, Parameters, State
-
-if TYPE_CHECKING:
-    from pyspark import Broadcast
-
 
 DONE = -1
 """In place of a key's value: the partition's cut is whole."""
@@ -54,6 +52,47 @@ Task = Callable[[Slot, Scratch], Iterator[Any]]
 
 Addition = Callable[[int, list[Any]], Any]
 """Makes one result of a key and its values, which come in partition order."""
+
+Value = TypeVar("Value")
+Content = TypeVar("Content", covariant=True)
+
+
+class Shared(Protocol[Content]):
+    """A value that is sent once to each executor."""
+
+    @property
+    def value(self) -> Content:
+        """The value."""
+        ...
+
+
+class Cluster(Protocol):
+    """The executors that hold the blocks of a corpus, and how to run tasks over them."""
+
+    slots: list[Slot]
+
+    def run(self, task: Task, step: int, slots: Iterable[int] | None = None) -> list[Any]:
+        """Return the task's results over all partitions, or some, in their order.
+
+        ``step`` is the number of the posteriors that the driver has: what executors miss is sent as of that step.
+        """
+        ...
+
+    def shuffle(self, cut: Task, add: Addition, step: int, *, n_out: int, n_jobs: int, repair: Task) -> Iterator[Any]:
+        """Yield ``add(key, values)`` for the (key, value) pairs of all partitions, values in partition order.
+
+        Results are fetched by ``n_jobs`` jobs, so that only a part of them is under way at a time. ``repair`` is run
+        when something was missing: it must leave everywhere what ``cut`` needs. Results may then come a second time.
+        """
+        ...
+
+    def send(self, numbers: Iterable[int], step: int, *, documents: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """Send posteriors, and the documents of some blocks; return the numbers of words and tags of those."""
+        ...
+
+    def share(self, value: Value) -> AbstractContextManager[Shared[Value]]:
+        """Send a value to all executors, to be used in a ``with`` block."""
+        ...
 
 
 class Absent(NamedTuple):
@@ -85,7 +124,7 @@ class Reporting:
 class Receiving:
     """Stores what was sent to a partition; yields (block, (words, tags)) of blocks whose documents came."""
 
-    parcels: dict[int, Broadcast[Parcel]]
+    parcels: Mapping[int, Shared[Parcel]]
     step: int
     rooms: Rooms
 
@@ -177,7 +216,7 @@ class EStep:
     Nothing that ``before`` left is touched, so the step can be made again, here or elsewhere, from the same state.
     """
 
-    parameters: Broadcast[Parameters]
+    parameters: Shared[Parameters]
     inference: str
     before: int
     after: int
@@ -192,11 +231,11 @@ class EStep:
         own = parameters_of(self.parameters.value, stored)
         fresh = self.before == FRESH
         state = first_state(stored, own, each_rho=self.each_rho) if fresh else scratch.state(number, self.before)
-        run = LocalRun(self.inference, workers, [stored.block], state)
-        sums = Statistics(np.empty_like(own.psi), np.empty_like(own.theta), 0.0)
-        run.expect(own, sums, sweeps=self.sweeps, tolerance=self.tolerance)
-        scratch.keep_state(number, self.after, run.state)
-        return BlockSums(stored.words, sums.psi, stored.tags, sums.theta, np.array(sums.objective)), run.state
+        session = LocalSession(self.inference, workers, [stored.block], state)
+        sums = Statistics.empty_like(own)
+        session.e_step(own, sums, sweeps=self.sweeps, tolerance=self.tolerance)
+        scratch.keep_state(number, self.after, state)
+        return BlockSums(stored.words, sums.psi, stored.tags, sums.theta, np.array(sums.objective)), state
 
 
 @dataclass(frozen=True)
@@ -291,7 +330,7 @@ def first_state(stored: ScratchBlock, own: Parameters, *, each_rho: bool) -> Sta
     )
     owner = owners_of(documents.word_starts)
     lengths = np.bincount(owner, weights=documents.counts, minlength=n_documents)
-    fill_state(state, documents.tag_starts, documents.tags, lengths, own, each_rho=each_rho)
+    fill_posterior(state, documents.tag_starts, documents.tags, lengths, own, each_rho=each_rho)
     return state
 
 
@@ -315,10 +354,6 @@ def task_cores() -> int:
     return 1 if context is None else context.cpus()
 
 
-RANGE_BYTES = 1 << 22
-"""About so many bytes in a range."""
-
-
 class Rows(NamedTuple):
     """Some rows of a range, numbered within it."""
 
@@ -337,10 +372,10 @@ class Ranges:
     height: int
 
     @classmethod
-    def of(cls, sums: Statistics) -> Ranges:
-        """Ranges of a good size for these sums."""
+    def of(cls, sums: Statistics, range_bytes: int) -> Ranges:
+        """Ranges of about ``range_bytes`` bytes."""
         (n_words, n_topics), n_tags = sums.psi.shape, len(sums.theta)
-        height = max(1, RANGE_BYTES // (n_topics * sums.psi.itemsize))
+        height = max(1, range_bytes // (n_topics * sums.psi.itemsize))
         return cls(n_words, n_tags, n_topics, sums.psi.dtype.name, height)
 
     @property
@@ -428,7 +463,7 @@ class CompileKernels:
             scratch.remove()
         parameters = Parameters(self._full(2, 2), self._full(1, 2), np.ones(1), 1.0, np.ones(2), latent=True)
         sums = Statistics(self._full(2, 2), self._full(1, 2), 0.0)
-        LocalRun(self.inference, ThreadPool(1), [block], self._state()).expect(parameters, sums, sweeps=2)
+        LocalSession(self.inference, ThreadPool(1), [block], self._state()).e_step(parameters, sums, sweeps=2)
 
     def _parcel(self) -> Parcel:
         starts, two = np.array([0, 2]), np.array([0, 1], np.int32)

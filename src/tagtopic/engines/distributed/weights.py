@@ -16,16 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s, Int32s, offsets_of
-from tagtopic.engines.blocks import evidence_of_block
 from tagtopic.engines.distributed.scratch import Scratch
-from tagtopic.engines.distributed.tasks import Slot
+from tagtopic.engines.distributed.tasks import Shared, Slot
+from tagtopic.engines.weight_evidence import block_evidence
 from tagtopic.inference.priors.tag_weights import HyperPrior, WeightEvidence, fixed_point_pass, update_weight_prior
 from tagtopic.inference.types import Parameters
 
 if TYPE_CHECKING:
-    from pyspark import Broadcast
-
-    from tagtopic.engines.spark.run import SparkRun
+    from tagtopic.engines.distributed.session import DistributedSession
 
 
 class NamedEvidence(NamedTuple):
@@ -46,7 +44,7 @@ class Whose:
     def of_block(self, number: int, scratch: Scratch) -> NamedEvidence:
         """The evidence of a block, which must be in scratch."""
         stored = scratch.block(number)
-        evidence = evidence_of_block(stored.block, scratch.state(number, self.step), latent=self.latent)
+        evidence = block_evidence(stored.block, scratch.state(number, self.step), latent=self.latent)
         names = np.append(stored.tags, np.int32(self.size - 1)) if self.latent else np.asarray(stored.tags)
         return NamedEvidence(names, evidence)
 
@@ -75,7 +73,9 @@ Learnt = NDArray[np.bool_]
 class WeightUpdate(Protocol):
     """Learns pi, in the form of ``all_pi``."""
 
-    def __call__(self, run: SparkRun, parameters: Parameters, hyper: HyperPrior, learnt: Learnt) -> Float64s:
+    def __call__(
+        self, session: DistributedSession, parameters: Parameters, hyper: HyperPrior, learnt: Learnt
+    ) -> Float64s:
         """Pi from the documents of the run as they stand."""
         ...
 
@@ -93,9 +93,9 @@ def weight_update_of(name: str, average: str) -> WeightUpdate:
     return updates[name]
 
 
-def driver_update(run: SparkRun, parameters: Parameters, hyper: HyperPrior, learnt: Learnt) -> Float64s:
+def driver_update(session: DistributedSession, parameters: Parameters, hyper: HyperPrior, learnt: Learnt) -> Float64s:
     """Solution I: the driver solves for pi from all documents' weights, which came with the E-step."""
-    return run.learn_weights_here(parameters, hyper, learnt)
+    return update_weight_prior(parameters.all_pi, session.weight_evidence(parameters), hyper, learnt=learnt)
 
 
 def without_evidence(pi: Float64s, hyper: HyperPrior, learnt: Learnt) -> Float64s:
@@ -124,7 +124,7 @@ class Problem:
 class SolveInPartition:
     """Yields (tags, pi, documents that have the tag) of a partition."""
 
-    problem: Broadcast[Problem]
+    problem: Shared[Problem]
     whose: Whose
 
     def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[Int32s, Float64s, Float64s]]:
@@ -146,15 +146,14 @@ class AverageUpdate:
 
     plain: bool
 
-    def __call__(self, run: SparkRun, parameters: Parameters, hyper: HyperPrior, learnt: Learnt) -> Float64s:
+    def __call__(
+        self, session: DistributedSession, parameters: Parameters, hyper: HyperPrior, learnt: Learnt
+    ) -> Float64s:
         """Pi, averaged."""
         pi = parameters.all_pi
-        problem = run.cluster.context.broadcast(Problem(pi, hyper, learnt))
-        try:
-            whose = Whose(run.step, parameters.latent, len(pi))
-            found = run.cluster.run(SolveInPartition(problem, whose), run.step)
-        finally:
-            problem.destroy()
+        step = session.store.step
+        with session.cluster.share(Problem(pi, hyper, learnt)) as problem:
+            found = session.cluster.run(SolveInPartition(problem, Whose(step, parameters.latent, len(pi))), step)
         base = without_evidence(pi, hyper, learnt)
         return plain_mean(base, found) if self.plain else weighted_mean(base, found)
 
@@ -201,7 +200,7 @@ class FixedSums(NamedTuple):
 class SumAtPrior:
     """Yields the sums of each block at a pi."""
 
-    pi: Broadcast[Float64s]
+    pi: Shared[Float64s]
     whose: Whose
 
     def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[PriorSums]:
@@ -230,11 +229,11 @@ class SumFixed:
 class RemoteEvidence:
     """The evidence of documents on executors. One job answers all that is asked at one pi."""
 
-    def __init__(self, run: SparkRun, whose: Whose) -> None:
-        self.run = run
+    def __init__(self, session: DistributedSession, whose: Whose) -> None:
+        self.session = session
         self.whose = whose
         self.log_weights, self.documents = np.zeros((2, whose.size))
-        for part in run.cluster.run(SumFixed(whose), run.step):
+        for part in session.cluster.run(SumFixed(whose), whose.step):
             self.log_weights[part.names] += part.log_weights
             self.documents[part.names] += part.documents
         self._known: list[tuple[Float64s, Float64s, float]] = []
@@ -251,11 +250,8 @@ class RemoteEvidence:
         for known, digammas, log_gammas in self._known:
             if known is pi:
                 return digammas, log_gammas
-        shared = self.run.cluster.context.broadcast(pi)
-        try:
-            parts = self.run.cluster.run(SumAtPrior(shared, self.whose), self.run.step)
-        finally:
-            shared.destroy()
+        with self.session.cluster.share(pi) as shared:
+            parts = self.session.cluster.run(SumAtPrior(shared, self.whose), self.whose.step)
         digammas, log_gammas = np.zeros(len(pi)), 0.0
         for part in parts:
             digammas[part.names] += part.digammas
@@ -265,8 +261,8 @@ class RemoteEvidence:
         return digammas, log_gammas
 
 
-def gradient_update(run: SparkRun, parameters: Parameters, hyper: HyperPrior, learnt: Learnt) -> Float64s:
+def gradient_update(session: DistributedSession, parameters: Parameters, hyper: HyperPrior, learnt: Learnt) -> Float64s:
     """Ours: what the fixed point asks of documents are sums, so each pass brings one number a tag and moves nothing."""
     pi = parameters.all_pi
-    evidence = RemoteEvidence(run, Whose(run.step, parameters.latent, len(pi)))
+    evidence = RemoteEvidence(session, Whose(session.store.step, parameters.latent, len(pi)))
     return update_weight_prior(pi, evidence, hyper, learnt=learnt)

@@ -8,8 +8,8 @@ else about failures is Spark's own: a task that dies is run again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,16 +19,15 @@ from tagtopic.engines.distributed.tasks import Adding, Addition, Cutting, Receiv
 from tagtopic.engines.spark.session import check_executors, executors_of, wait_for_executors
 
 if TYPE_CHECKING:
-    from pyspark import RDD, SparkContext
+    from pyspark import RDD, Broadcast, SparkContext
 
 ATTEMPTS = 20
 """How often blocks are sent anew before we believe that executors are lost faster than they can be filled."""
 
-WAVE_BYTES = 1 << 27
-"""Blocks go out, and large results come in, so many bytes at a time: nobody holds them all at once."""
+Value = TypeVar("Value")
 
 
-class Cluster:
+class SparkExecutors:
     """The executors that hold blocks, and how to run tasks over them.
 
     ``parcel`` makes what is sent of a block, with or without its documents; ``rooms`` are the names of its scratch.
@@ -42,6 +41,7 @@ class Cluster:
         *,
         parcel: Callable[[int, bool], Parcel],
         prepare: Prepare,
+        wave_bytes: int,
     ) -> None:
         self.context = context
         self.rooms = rooms
@@ -50,6 +50,7 @@ class Cluster:
         self._placement = placement
         self._parcel = parcel
         self._prepare = prepare
+        self._wave_bytes = wave_bytes
         self._executors = wait_for_executors(context)
         check_executors(context)
         self.rdd = placement.place(context, prepare)
@@ -127,11 +128,14 @@ class Cluster:
             self.sent += len(wave)
         return sizes
 
-    def slices(self, bytes_of: Callable[[int], int]) -> list[list[int]]:
-        """The partitions in groups whose blocks' results are together about as large as a wave."""
-        sizes = np.cumsum([sum(map(bytes_of, slot.numbers)) for slot in self.slots])
-        groups = sizes // WAVE_BYTES
-        return [np.flatnonzero(groups == group).tolist() for group in np.unique(groups)]
+    @contextmanager
+    def share(self, value: Value) -> Iterator[Broadcast[Value]]:
+        """Send a value to all executors, to be used in a ``with`` block."""
+        shared = self.context.broadcast(value)
+        try:
+            yield shared
+        finally:
+            shared.destroy()
 
     def _all(self) -> range:
         return range(len(self.slots))
@@ -142,7 +146,7 @@ class Cluster:
         for number in numbers:
             wave[number] = self._parcel(number, number in documents)
             size += wave[number].nbytes
-            if size >= WAVE_BYTES:
+            if size >= self._wave_bytes:
                 yield wave
                 wave, size = {}, 0
         if wave:

@@ -35,6 +35,7 @@ from tagtopic.engines.distributed.builder import (
     Count,
     Counted,
     Pick,
+    RemoteBlock,
     Store,
     Taken,
     as_slots,
@@ -43,25 +44,13 @@ from tagtopic.engines.distributed.placement import Built
 from tagtopic.engines.distributed.scratch import FRESH, Parcel, Rooms, Scratch
 from tagtopic.engines.distributed.tasks import Slot, use_up
 from tagtopic.engines.distributed.vocabulary import Vocabulary, gather
-from tagtopic.engines.spark.cluster import Cluster
+from tagtopic.engines.spark.cluster import SparkExecutors
 from tagtopic.engines.spark.source import Source
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
 
     from tagtopic.engines.spark.engine import SparkEngine
-
-
-@dataclass(frozen=True)
-class RemoteBlock:
-    """A block on an executor: where its documents and their tags stand in the corpus, and how large it is."""
-
-    number: int
-    first: int
-    last: int
-    tag_range: tuple[int, int]
-    n_words: int
-    n_tags: int
 
 
 class Fetched(NamedTuple):
@@ -211,11 +200,8 @@ class SparkCorpus(RemoteCorpus):
         places: dict[int, NDArray[np.int64]] = {}
         for i in np.unique(owners).tolist():
             places[self.blocks[i].number] = rows[owners == i] - self.blocks[i].first
-        shared = self.context.broadcast(places)
-        try:
+        with self.cluster.share(places) as shared:
             found: list[Fetched] = self.cluster.run(Fetch(shared), FRESH, sorted({n >> PART_BITS for n in places}))
-        finally:
-            shared.destroy()
         return self._assembled(found)
 
     def _assembled(self, found: list[Fetched]) -> Corpus:
@@ -237,10 +223,13 @@ class SparkCorpus(RemoteCorpus):
         )
 
     @cached_property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> SparkExecutors:
         """The executors that have the blocks."""
         home = self._built.home
-        return Cluster(self.context, self.placement(), Rooms(home, home), parcel=self.parcel, prepare=use_up)
+        return SparkExecutors(
+            self.context, self.placement(), Rooms(home, home), parcel=self.parcel, prepare=use_up,
+            wave_bytes=self.engine.transfer.wave,
+        )  # fmt: skip
 
     def placement(self) -> Built:
         """Which executor has which blocks."""

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.memmap import TemporaryArrays
 from tagtopic.corpus.reading.reader import request_of
 from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_options
+from tagtopic.engines.base import Engine
 from tagtopic.engines.blocks import BLOCK_ENTRIES, blocks_of
+from tagtopic.engines.distributed.placement import Placement, Scattered
+from tagtopic.engines.distributed.scratch import Rooms
+from tagtopic.engines.distributed.session import (
+    BlockSource,
+    DistributedSession,
+    DriverBlocks,
+    ExecutorBlocks,
+    PosteriorStore,
+    TransferSizes,
+    parcels,
+)
+from tagtopic.engines.distributed.tasks import CompileKernels
 from tagtopic.engines.distributed.weights import AVERAGES, WEIGHT_UPDATES, weight_update_of
-from tagtopic.engines.local import start_state
+from tagtopic.engines.local import LocalEngine
+from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors, empty_posterior, initial_posterior
+from tagtopic.engines.spark.cluster import SparkExecutors
 from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
-from tagtopic.engines.spark.run import BRING_BYTES, RemoteRun, SparkRun
 from tagtopic.engines.spark.session import context_of, open_context, require_pyspark, session_of
 from tagtopic.engines.spark.source import open_source
-from tagtopic.inference.types import Parameters
+from tagtopic.inference.types import Parameters, State
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -29,7 +45,7 @@ MASTERS = re.compile(r"yarn$|spark://.|k8s://.|local($|[\[-])")
 """How the addresses of clusters begin."""
 
 
-class SparkEngine:
+class SparkEngine(Engine):
     """Runs the E-step on a Spark cluster: ``TWTM(...).fit(corpus, engine=SparkEngine(master="spark://host:7077"))``.
 
     The executors' Python needs tagtopic too, in the same version.
@@ -56,6 +72,8 @@ class SparkEngine:
         the same bits as there.
     n_jobs:
         Threads on the driver.
+    transfer:
+        How many bytes are transferred at a time.
     config:
         Spark settings for a context that the engine opens.
 
@@ -75,7 +93,7 @@ class SparkEngine:
         average: str = "weighted",
         partitions: int | None = None,
         block_entries: int = BLOCK_ENTRIES,
-        bring_bytes: int = BRING_BYTES,
+        transfer: TransferSizes | None = None,
         n_jobs: int | None = None,
         config: Mapping[str, str] | None = None,
     ) -> None:
@@ -93,23 +111,24 @@ class SparkEngine:
             raise ValueError(f"partitions={partitions}: expected a number from 1, or None for one a core")
         if block_entries < 1:
             raise ValueError(f"block_entries={block_entries}: expected a number from 1")
-        self.session = session
+        self._given = session
         self.master = master
         self.weight_update = weight_update
         self.average = average
         self.partitions = partitions
         self.block_entries = block_entries
-        self.bring_bytes = bring_bytes
+        self.transfer = transfer or TransferSizes()
         self.n_jobs = n_jobs
         self.config = dict(config or {})
         self._context: SparkContext | None = None
 
-    def __enter__(self) -> SparkEngine:
+    def _open(self) -> None:
         if self.master is not None:
             self._context = open_context(self.master, self.config)
-        return self
+        super()._open()
 
-    def __exit__(self, *_: object) -> None:
+    def _close(self) -> None:
+        super()._close()
         if self._context is not None:
             self._context.stop()
             self._context = None
@@ -155,31 +174,91 @@ class SparkEngine:
         context = self._open_context()
         if context is None:
             raise ValueError("there is no session yet: use the engine in a with block, or give it a session")
-        return session_of(self.session, context)
+        return session_of(self._given, context)
 
     def _open_context(self) -> SparkContext | None:
-        return self._context or (context_of(self.session) if self.master is None else None)
+        return self._context or (context_of(self._given) if self.master is None else None)
 
-    def start(self, corpus: Corpus | SparkCorpus, parameters: Parameters, inference: str) -> SparkRun:
-        """Make ready to fit this corpus: blocks are placed on executors, and sent with the first E-step."""
-        context = self._open_context()
-        if isinstance(corpus, SparkCorpus):
-            if corpus.context is not context:
-                raise ValueError("the corpus was read in another Spark context: fit it with the engine that read it")
-            update = weight_update_of(self.weight_update, self.average)
-            return RemoteRun(
-                corpus, parameters, inference, ThreadPool(self.n_jobs), update, bring_bytes=self.bring_bytes
-            )
-        opened = context is None
-        context = context or open_context(str(self.master), self.config)
+    def session(
+        self, corpus: Corpus | SparkCorpus, parameters: Parameters, inference: str, *, posterior: State | None = None
+    ) -> DistributedSession:
+        """Open a session over a corpus; see ``Engine.session``. Blocks are sent with the first E-step."""
+        resources = ExitStack()
         try:
-            return SparkRun(
-                context, inference, ThreadPool(self.n_jobs), list(blocks_of(corpus, self.block_entries)),
-                start_state(corpus, parameters), weight_update_of(self.weight_update, self.average),
-                partitions=self.partitions, bring_bytes=self.bring_bytes,
-                on_close=context.stop if opened else lambda: None,
-            )  # fmt: skip
+            if isinstance(corpus, SparkCorpus):
+                return self._remote_session(corpus, parameters, inference, posterior, resources)
+            return self._session(corpus, parameters, inference, posterior, resources)
         except BaseException:
-            if opened:
-                context.stop()
+            resources.close()
             raise
+
+    def _session(
+        self, corpus: Corpus, parameters: Parameters, inference: str, posterior: State | None, resources: ExitStack
+    ) -> DistributedSession:
+        """A session over a corpus of the driver's."""
+        context = self._open_context()
+        if context is None:
+            context = open_context(str(self.master), self.config)
+            resources.callback(context.stop)
+        local = list(blocks_of(corpus, self.block_entries))
+        blocks = DriverBlocks(local)
+        first = posterior or initial_posterior(corpus, parameters)
+        store = PosteriorStore(first, blocks.extents, each_rho=True, initialised=True)
+        placement = Scattered(len(local), self.partitions or context.defaultParallelism)
+        prepare = CompileKernels(inference, first.xi.dtype.name, local[0].documents.counts.dtype.name)
+        return self._distributed(context, placement, prepare, inference, blocks, store, "", resources)
+
+    def _remote_session(
+        self, corpus: SparkCorpus, parameters: Parameters, inference: str, posterior: State | None, resources: ExitStack
+    ) -> DistributedSession:
+        """A session over a corpus that executors have read: they compute the initial posteriors of their blocks."""
+        context = self._open_context()
+        if context is None or corpus.context is not context:
+            raise ValueError("the corpus was read in another Spark context: fit it with the engine that read it")
+        tag_entries = corpus.document_sizes()[1]
+        each_rho = bool(parameters.latent or (tag_entries == 0).any())
+        spill = resources.enter_context(closing(TemporaryArrays()))
+        empty = empty_posterior(int(tag_entries.sum()), len(corpus), parameters, each_rho=each_rho, empty=spill.empty)
+        blocks = ExecutorBlocks(corpus)
+        store = PosteriorStore(empty, blocks.extents, each_rho=each_rho, initialised=False)
+        prepare = CompileKernels(inference, empty.xi.dtype.name, "int32")
+        made = self._distributed(context, corpus.placement(), prepare, inference, blocks, store, corpus.home, resources)
+        if posterior is not None:
+            made.restore(posterior)
+        return made
+
+    def _distributed(
+        self,
+        context: SparkContext,
+        placement: Placement,
+        prepare: CompileKernels,
+        inference: str,
+        blocks: BlockSource,
+        store: PosteriorStore,
+        home: str,
+        resources: ExitStack,
+    ) -> DistributedSession:
+        run = uuid.uuid4().hex
+        executors = SparkExecutors(
+            context, placement, Rooms(run, home or run),
+            parcel=parcels(blocks, store), prepare=prepare, wave_bytes=self.transfer.wave,
+        )  # fmt: skip
+        resources.callback(executors.close)
+        update = weight_update_of(self.weight_update, self.average)
+        pool = self._threads(resources)
+        return DistributedSession(inference, pool, blocks, store, executors, update, resources, self.transfer)
+
+    def infer(
+        self,
+        corpus: Corpus | SparkCorpus,
+        parameters: Parameters,
+        inference: str,
+        *,
+        sweeps: int = SWEEPS,
+        tolerance: float = TOLERANCE,
+    ) -> DocumentPosteriors:
+        """Infer documents of the driver's, on the driver; see ``Engine.infer``.
+
+        ``tagtopic.engines.spark.frames.apply_model`` infers the documents of a DataFrame on executors.
+        """
+        return LocalEngine(self.n_jobs).infer(corpus, parameters, inference, sweeps=sweeps, tolerance=tolerance)

@@ -17,8 +17,8 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from tagtopic._core.arrays import largest
 from tagtopic.corpus import Corpus
-from tagtopic.engines.posterior import largest
 from tagtopic.explore import views
 from tagtopic.explore.explorer import NothingToShowError
 from tagtopic.explore.service.batching import Batcher

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from tagtopic._core.arrays import Float64s
-from tagtopic.engines.posterior import largest
+from tagtopic._core.arrays import Float64s, largest
 from tagtopic.explore.explorer import NothingToShowError
 from tagtopic.explore.views.overview import Quality, quality
 from tagtopic.explore.views.parts import TagValue

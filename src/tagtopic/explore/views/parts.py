@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic.engines.posterior import largest
+from tagtopic._core.arrays import largest
 from tagtopic.models._queries import distinctive_words as distinctive
 from tagtopic.models._queries import main_topics, word_lift
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tagtopic.engines.posterior import largest
+from tagtopic._core.arrays import largest
 from tagtopic.explore.explorer import NothingToShowError
 from tagtopic.explore.views.parts import (
     DocumentValue,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic.engines.posterior import largest
+from tagtopic._core.arrays import largest
 from tagtopic.explore.explorer import NothingToShowError
 from tagtopic.explore.views.parts import (
     DocumentValue,
