@@ -32,11 +32,11 @@ import numpy as np
 
 from generated import Size, generated
 from tagtopic import Corpus
-from tagtopic.engines import LocalEngine, SparkEngine
+from tagtopic.engines import WEIGHT_UPDATES, LocalEngine, SparkEngine
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.distributed.components import report_components
 from tagtopic.engines.distributed.session import TransferSizes
-from tagtopic.engines.distributed.weights import WEIGHT_UPDATES, weight_update_of
+from tagtopic.engines.distributed.weights import weight_update_of
 from tagtopic.inference.priors.tag_weights import HyperPrior
 from tagtopic.inference.types import Parameters, Priors
 from tagtopic.testing import SparkCluster

@@ -36,3 +36,27 @@ def test_no_package_imports_one_after_it(layer: str) -> None:
     assert files
     for path in files:
         assert not set(imported_packages(path)) & later, path.relative_to(SOURCE).as_posix()
+
+
+def imported_names(path: Path) -> set[str]:
+    """Return the full names of what a file imports from tagtopic."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            found |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {name for name in found if name.startswith("tagtopic.")}
+
+
+OF_ENGINES = (
+    "tagtopic._core.threads", "tagtopic.engines.local", "tagtopic.engines.distributed", "tagtopic.engines.spark",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("layer", ["models", "cli"])
+def test_models_and_commands_depend_on_no_particular_engine(layer: str) -> None:
+    """They use the contract of ``engines.base`` and the table of ``engines``, so a new engine needs no change here."""
+    for path in sorted((SOURCE / layer).rglob("*.py")):
+        used = {name for name in imported_names(path) if name.startswith(OF_ENGINES)}
+        assert not used, path.relative_to(SOURCE)

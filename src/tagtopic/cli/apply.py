@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from tagtopic.cli import options
+from tagtopic.cli.cluster import Destination, answer_on_cluster
 from tagtopic.cli.inputs import Columns, load_model, model_and_corpus, read_corpus, require_tags, tell_of_no_tags
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import check_output, show
-from tagtopic.cli.spark import Destination, answer_on_spark
 from tagtopic.cli.tables import mixes_answer, predictions_answer, weights_answer
+from tagtopic.engines import ENGINES
 
 SHOWN = 20  # documents in a table for a person; --json and --output have all
 
@@ -55,7 +56,7 @@ def rank(
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
-    engine: options.Engine = options.Where.LOCAL,
+    engine: options.Engine = options.DEFAULT_ENGINE,
     master: options.Master = None,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -72,9 +73,9 @@ def rank(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    if engine is options.Where.SPARK:
-        to = Destination(master, output, as_json=as_json, quiet=quiet)
-        answer_on_spark(model, files, columns, ["tag_weights", "latent_weight"], to, n_ranked=top)
+    if ENGINES[engine].on_cluster:
+        to = Destination(engine, master, output, as_json=as_json, quiet=quiet)
+        answer_on_cluster(model, files, columns, ["tag_weights", "latent_weight"], to, n_ranked=top)
         return
     check_output(output, model, *files)
     fitted = load_model(model, jobs)
@@ -102,7 +103,7 @@ def predict(
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
-    engine: options.Engine = options.Where.LOCAL,
+    engine: options.Engine = options.DEFAULT_ENGINE,
     master: options.Master = None,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -116,10 +117,10 @@ def predict(
         text, no_tags, id_column, None, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    if engine is options.Where.SPARK:
-        to = Destination(master, output, as_json=as_json, quiet=quiet)
+    if ENGINES[engine].on_cluster:
+        to = Destination(engine, master, output, as_json=as_json, quiet=quiet)
         predicting = {"n_predicted": top, "kinds": options.several(kinds), "method": method}
-        answer_on_spark(model, files, columns, ["predicted_tags"], to, **predicting)
+        answer_on_cluster(model, files, columns, ["predicted_tags"], to, **predicting)
         return
     check_output(output, model, *files)
     fitted, corpus = model_and_corpus(model, files, columns, jobs=jobs, quiet=quiet)
@@ -140,7 +141,7 @@ def transform(
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
-    engine: options.Engine = options.Where.LOCAL,
+    engine: options.Engine = options.DEFAULT_ENGINE,
     master: options.Master = None,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -153,9 +154,9 @@ def transform(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    if engine is options.Where.SPARK:
-        to = Destination(master, output, as_json=as_json, quiet=quiet)
-        answer_on_spark(model, files, columns, ["topics"], to)
+    if ENGINES[engine].on_cluster:
+        to = Destination(engine, master, output, as_json=as_json, quiet=quiet)
+        answer_on_cluster(model, files, columns, ["topics"], to)
         return
     check_output(output, model, *files)
     fitted, corpus = model_and_corpus(model, files, columns, jobs=jobs, quiet=quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.inputs import Columns, is_for_clusters, read_corpus, read_on_cluster, rules_of
+from tagtopic.cli.inputs import Columns, read_with, rules_of
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import check_target, print_json, print_text, remark, show, told_as
 from tagtopic.cli.tables import topics_answer
+from tagtopic.engines import ENGINES, WEIGHT_UPDATES, engine_class
 from tagtopic.inference.methods import DEFAULT, METHODS, method_of
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
-    from tagtopic.engines.spark.corpus import SparkCorpus
+    from tagtopic.corpus.collection import RemoteCorpus
     from tagtopic.models._base import TagTopicModel
 
 ESTIMATE = "estimate"
@@ -41,15 +42,6 @@ class Learning(StrEnum):
 
     BATCH = "batch"
     ONLINE = "online"
-
-
-class WeightUpdate(StrEnum):
-    """How the prior of the tag weights is learnt on Spark."""
-
-    DRIVER = "driver"
-    AVERAGE = "average"
-    COMPONENTS = "components"
-    GRADIENT = "gradient"
 
 
 def _inference_method(name: str) -> str:
@@ -90,7 +82,7 @@ def fit(
         typer.Option(
             "--inference",
             parser=_inference_method,
-            metavar=f"[{'|'.join(METHODS)}]",
+            metavar=options.choices(METHODS),
             help="How tag weights are inferred: "
             + ", ".join(f"{method.name} ({method.summary})" for method in METHODS.values())
             + ".",
@@ -138,13 +130,15 @@ def fit(
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
-    engine: options.Engine = options.Where.LOCAL,
+    engine: options.Engine = options.DEFAULT_ENGINE,
     master: options.Master = None,
     weight_update: Annotated[
-        WeightUpdate | None,
+        str | None,
         typer.Option(
             "--weight-update",
-            help="How Spark learns the prior of the tag weights, with --tag-weight-prior estimate.",
+            parser=options.one_of(WEIGHT_UPDATES),
+            metavar=options.choices(WEIGHT_UPDATES),
+            help="How a cluster estimates the prior of the tag weights, with --tag-weight-prior estimate.",
             show_default="driver",
         ),
     ] = None,
@@ -187,12 +181,9 @@ def fit(
         progress=False if quiet else None,
         **settings,
     )
-    with _engine(engine, master, weight_update, jobs) as runner:
-        corpus: Corpus | SparkCorpus
-        if runner is not None and is_for_clusters(files, columns):
-            corpus = read_on_cluster(runner, files, columns, tagged=model is not Kind.LDA, **rules)
-        else:
-            corpus = read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
+    options.check_engine(engine, master)
+    with engine_class(engine).connect(master, weight_update=weight_update, n_jobs=jobs) as runner:
+        corpus = read_with(runner, files, columns, tagged=model is not Kind.LDA, jobs=jobs, quiet=quiet, **rules)
         remark(f"read {corpus!r}", quiet=quiet)
         started = time.perf_counter()
         with _old_checkpoint_aside(target, resume=resume), _not_written(target):
@@ -239,13 +230,14 @@ def _weight_prior(kind: Kind, given: str | None) -> dict[str, Any]:
         raise ValueError(f"--tag-weight-prior {given}: expected a number above 0, or {ESTIMATE}") from None
 
 
-def _check_weight_update(update: WeightUpdate | None, engine: options.Where, prior: str | None) -> None:
+def _check_weight_update(update: str | None, engine: str, prior: str | None) -> None:
     """Raise where the update would change nothing."""
-    if update is not None and engine is options.Where.LOCAL:
-        raise ValueError(f"--weight-update {update.value} is for --engine spark")
+    if update is not None and update not in ENGINES[engine].weight_updates:
+        others = " or ".join(name for name, entry in ENGINES.items() if update in entry.weight_updates)
+        raise ValueError(f"--weight-update {update} is for --engine {others}")
     if update is not None and prior != ESTIMATE:
         raise ValueError(
-            f"--weight-update {update.value} is how the prior of the tag weights is learnt: add --tag-weight-prior "
+            f"--weight-update {update} is how the prior of the tag weights is learnt: add --tag-weight-prior "
             f"{ESTIMATE}, or leave it out"
         )
 
@@ -300,24 +292,14 @@ def estimator_class(kind: Kind) -> Any:
     return getattr(tagtopic, kind.value.upper())
 
 
-def _engine(engine: options.Where, master: str | None, weight_update: WeightUpdate | None, jobs: int | None) -> Any:
-    """The engine that was asked for, as a context; None is this machine."""
-    options.check_engine(engine, master)
-    if engine is options.Where.LOCAL:
-        return nullcontext()
-    from tagtopic.engines import SparkEngine
-
-    return SparkEngine(master=master, weight_update=(weight_update or WeightUpdate.DRIVER).value, n_jobs=jobs)
-
-
 def _summary(
-    model: TagTopicModel, corpus: Corpus | SparkCorpus, target: Path, *, seconds: float, interrupted: bool
+    model: TagTopicModel, corpus: Corpus | RemoteCorpus, target: Path, *, seconds: float, interrupted: bool
 ) -> dict[str, Any]:
     return {
         "model": str(target),
         "kind": type(model).__name__,
         "topics": len(model.components_),
-        "documents": corpus.n_documents,
+        "documents": len(corpus),
         "words": corpus.n_words,
         "tags": len(model.tag_names_),
         "iterations": model.n_iter_,

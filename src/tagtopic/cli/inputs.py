@@ -14,8 +14,8 @@ from tagtopic.cli.output import remark
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
-    from tagtopic.engines import SparkEngine
-    from tagtopic.engines.spark.corpus import SparkCorpus
+    from tagtopic.corpus.collection import RemoteCorpus
+    from tagtopic.engines.base import Engine
     from tagtopic.models._base import TagTopicModel
 
 
@@ -160,17 +160,13 @@ def _tell_of_unknown(corpus: Corpus) -> None:
         )
 
 
-def is_for_clusters(files: Sequence[str], columns: Columns) -> bool:
-    """Whether executors can read these files; others are read here and sent to them."""
-    from tagtopic.engines.spark.source import is_readable
-
-    return columns.encoding is None and is_readable(list(files), columns.format)
-
-
-def read_on_cluster(
-    engine: SparkEngine, files: Sequence[str], columns: Columns, *, tagged: bool = True, **rules: Any
-) -> SparkCorpus:
-    """The same as ``read_corpus``, by executors; LDA has no tags."""
+def read_with(
+    engine: Engine, files: Sequence[str], columns: Columns, *, tagged: bool = True, quiet: bool, jobs: int | None,
+    **rules: Any,
+) -> Corpus | RemoteCorpus:  # fmt: skip
+    """Read a corpus by the engine where it can, otherwise on this machine; ``tagged`` is False for LDA."""
+    if columns.encoding is not None or not engine.can_read(list(files), columns.format):
+        return read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
     settings = dict(rules)
     if columns.text:
         settings["text"] = columns.text

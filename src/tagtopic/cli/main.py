@@ -13,7 +13,7 @@ from tagtopic._version import __version__
 from tagtopic.cli import apply, audit, demo, evaluate, experiment, explore, fit, inspect, search
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import errors, visible, visible_lines
-from tagtopic.cli.spark import sentence_of, spark_errors
+from tagtopic.engines import imported_engines
 
 app = typer.Typer(
     name="tagtopic",
@@ -64,8 +64,9 @@ def run() -> None:
 
 
 def _mistakes() -> tuple[type[Exception], ...]:
-    """What is told in a sentence; Spark's own errors once it is used."""
-    return (ValueError, TypeError, OSError, ImportError, *spark_errors())
+    """Errors that are printed as a sentence; those of engines once they are used."""
+    of_engines = (kind for engine in imported_engines() for kind in engine.error_types())
+    return (ValueError, TypeError, OSError, ImportError, *of_engines)
 
 
 def _give_up_output() -> None:
@@ -77,8 +78,9 @@ def _give_up_output() -> None:
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, spark_errors()):
-        return sentence_of(error)
+    for engine in imported_engines():
+        if isinstance(error, engine.error_types()):
+            return engine.describe_error(error)
     if isinstance(error, OSError) and error.strerror:
         name = error.filename2 or error.filename  # a temporary file is named first, then what it would have become
         return f"{name}: {error.strerror}" if name else error.strerror

@@ -5,15 +5,35 @@ How a command's `--help` shows its examples.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from tagtopic.engines import ENGINES
+
 
 def examples(*lines: str) -> str:
     """An epilogue with one example a line."""
     return "\n\n".join(["[bold]Examples[/bold]", *(f"$ {line}" for line in lines)])
+
+
+def choices(names: Iterable[str]) -> str:
+    """How `--help` shows the values of an option."""
+    return f"[{'|'.join(names)}]"
+
+
+def one_of(names: Iterable[str]) -> Callable[[str], str]:
+    """A parser that accepts these values only."""
+    allowed = tuple(names)
+
+    def parse(value: str) -> str:
+        if value not in allowed:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, allowed))}.")
+        return value
+
+    return parse
 
 
 class FileFormat(StrEnum):
@@ -29,14 +49,14 @@ class FileFormat(StrEnum):
     TWTM = "twtm"
 
 
-class Where(StrEnum):
-    """The engines."""
-
-    LOCAL = "local"
-    SPARK = "spark"
-
-
-Engine = Annotated[Where, typer.Option("--engine", help="Where to run: spark is a cluster.")]
+DEFAULT_ENGINE = next(iter(ENGINES))
+CLUSTERS = " or ".join(name for name, entry in ENGINES.items() if entry.on_cluster)
+Engine = Annotated[
+    str,
+    typer.Option(
+        "--engine", parser=one_of(ENGINES), metavar=choices(ENGINES), help=f"Where to run: {CLUSTERS} is a cluster."
+    ),
+]
 Master = Annotated[
     str | None, typer.Option("--master", metavar="URL", help="The Spark cluster: spark://host:7077, yarn, local[4].")
 ]
@@ -117,13 +137,14 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but resu
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Threads to use.", show_default="all cores")]
 
 
-def check_engine(engine: Where, master: str | None) -> None:
-    """Raise unless there is a master where one is needed, and none where it would mean nothing."""
-    if engine is Where.LOCAL and master is not None:
-        raise ValueError(f"--master {master} is for --engine spark")
-    if engine is Where.SPARK and master is None:
+def check_engine(engine: str, master: str | None) -> None:
+    """Raise unless an engine on a cluster has a master, and any other has none."""
+    on_cluster = ENGINES[engine].on_cluster
+    if not on_cluster and master is not None:
+        raise ValueError(f"--master {master} is for --engine {CLUSTERS}")
+    if on_cluster and master is None:
         raise ValueError(
-            "--engine spark needs --master, the address of the cluster (spark://host:7077, yarn, local[4])"
+            f"--engine {engine} needs --master, the address of the cluster (spark://host:7077, yarn, local[4])"
         )
 
 

@@ -7,7 +7,7 @@ the next; the models alternate ``e_step`` and ``m_step`` without knowing where t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Lock
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Float64s, Floats, read_only
 from tagtopic._core.parallel import CHUNK_ROWS, cut_rows
 from tagtopic._core.threads import ThreadPool
+from tagtopic.corpus.collection import RemoteCorpus
+from tagtopic.corpus.reading.reader import Request
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors
 from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
 from tagtopic.inference.methods import InferenceMethod, method_of
@@ -158,6 +160,70 @@ class Engine(ABC):
         -------
         DocumentPosteriors
         """
+
+    @classmethod
+    def connect(cls, master: str | None, *, weight_update: str | None = None, n_jobs: int | None = None) -> Engine:
+        """Make an engine from the options of the command line.
+
+        Parameters
+        ----------
+        master : str or None
+            The address of a cluster, for an engine that needs one.
+        weight_update : str or None, default=None
+            One of the engine's updates of pi; None is its default.
+        n_jobs : int or None, default=None
+            Threads on this machine.
+
+        Returns
+        -------
+        Engine
+        """
+        raise NotImplementedError(f"{cls.__name__} is not for the command line")
+
+    def can_read(self, source: Any, format: str | None = None) -> bool:
+        """Return whether the engine itself reads these files, so that the documents need not be on this machine."""
+        return False
+
+    def read(self, source: Any, **options: Any) -> RemoteCorpus:
+        """Read a corpus whose documents stay where the engine runs; ``options`` are those of ``Corpus.read``."""
+        raise NotImplementedError(f"{type(self).__name__} reads no files: use Corpus.read")
+
+    def apply(
+        self, model: Any, source: Any, request: Request, target: str, answers: Sequence[str], **options: Any
+    ) -> bool:
+        """Write the answers of a model about the documents of files, which the engine reads.
+
+        Parameters
+        ----------
+        model : TagTopicModel
+            A fitted model.
+        source : str or list of str
+            Files that the engine reads.
+        request : Request
+            The columns of the files.
+        target : str
+            The folder to write Parquet files to.
+        answers : sequence of str
+            Any of "topics", "tag_weights", "latent_weight" and "predicted_tags".
+        **options
+            ``format`` of the files, ``n_ranked``, ``n_predicted``, ``kinds`` and ``method``.
+
+        Returns
+        -------
+        bool
+            False if tag weights were asked for, and no document has a tag that the model was trained on.
+        """
+        raise NotImplementedError(f"{type(self).__name__} reads no files")
+
+    @classmethod
+    def error_types(cls) -> tuple[type[Exception], ...]:
+        """Return the types of the errors that ``describe_error`` is for."""
+        return ()
+
+    @classmethod
+    def describe_error(cls, error: Exception) -> str:
+        """Return an error of the engine's own in one sentence."""
+        return str(error)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Return ``[function(item) for item in items]``, computed by this machine's threads."""

@@ -91,6 +91,11 @@ class LocalEngine(Engine):
         self.spill_at = spill_at
         self.scratch = scratch
 
+    @classmethod
+    def connect(cls, master: str | None, *, weight_update: str | None = None, n_jobs: int | None = None) -> LocalEngine:
+        """Make an engine from the options of the command line; see ``Engine.connect``."""
+        return cls(n_jobs)
+
     def session(
         self,
         corpus: Corpus | RemoteCorpus,

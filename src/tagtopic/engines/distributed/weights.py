@@ -64,7 +64,6 @@ def merged(parts: list[NamedEvidence]) -> NamedEvidence:
     return NamedEvidence(names, WeightEvidence(starts, np.concatenate(tags), log_weights, documents))
 
 
-WEIGHT_UPDATES = ("driver", "average", "components", "gradient")
 AVERAGES = ("weighted", "plain")
 
 Learnt = NDArray[np.bool_]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tagtopic._core.memmap import TemporaryArrays
-from tagtopic.corpus.reading.reader import request_of
+from tagtopic.corpus.reading.reader import Request, request_of
 from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_options
+from tagtopic.engines import WEIGHT_UPDATES
 from tagtopic.engines.base import Engine
 from tagtopic.engines.blocks import BLOCK_ENTRIES, blocks_of
 from tagtopic.engines.distributed.placement import Placement, Scattered
@@ -25,13 +28,14 @@ from tagtopic.engines.distributed.session import (
     parcels,
 )
 from tagtopic.engines.distributed.tasks import CompileKernels
-from tagtopic.engines.distributed.weights import AVERAGES, WEIGHT_UPDATES, weight_update_of
+from tagtopic.engines.distributed.weights import AVERAGES, weight_update_of
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors, empty_posterior, initial_posterior
 from tagtopic.engines.spark.cluster import SparkExecutors
 from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
+from tagtopic.engines.spark.frames import apply_model, read_frame
 from tagtopic.engines.spark.session import context_of, open_context, require_pyspark, session_of
-from tagtopic.engines.spark.source import open_source
+from tagtopic.engines.spark.source import is_readable, open_source
 from tagtopic.inference.types import Parameters, State
 
 if TYPE_CHECKING:
@@ -40,6 +44,9 @@ if TYPE_CHECKING:
 
     from tagtopic.corpus import Corpus
 
+
+TAG_WEIGHTS = "tag_weights"
+TRACEBACK = "Traceback (most recent call last)"
 
 MASTERS = re.compile(r"yarn$|spark://.|k8s://.|local($|[\[-])")
 """How the addresses of clusters begin."""
@@ -133,7 +140,53 @@ class SparkEngine(Engine):
             self._context.stop()
             self._context = None
 
-    def read(
+    @classmethod
+    def connect(cls, master: str | None, *, weight_update: str | None = None, n_jobs: int | None = None) -> SparkEngine:
+        """Make an engine from the options of the command line; see ``Engine.connect``."""
+        return cls(master=master, weight_update=weight_update or "driver", n_jobs=n_jobs)
+
+    @classmethod
+    def error_types(cls) -> tuple[type[Exception], ...]:
+        """Return the types of Spark's errors, if this process has used Spark."""
+        if "pyspark" not in sys.modules:
+            return ()
+        from pyspark.errors import PySparkException
+
+        return import_module("py4j.protocol").Py4JError, PySparkException
+
+    @classmethod
+    def describe_error(cls, error: Exception) -> str:
+        """Return the line of an error of Spark's that names the cause; the others name places in Spark."""
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        tracebacks = [i for i, line in enumerate(lines) if TRACEBACK in line]
+        if tracebacks:  # of Python on an executor: the exception follows it, not indented
+            raised = (line for line in lines[tracebacks[-1] + 1 :] if not line[0].isspace() and line.strip("^~"))
+            line = next(raised, lines[-1])
+            return line.partition("Error: ")[2] or line
+        java = (line.removeprefix(": ") for line in lines if line.startswith(": "))
+        return next(java, lines[0] if lines else type(error).__name__)
+
+    def can_read(self, source: Any, format: str | None = None) -> bool:
+        """Return whether executors read these files: Parquet, JSON Lines, plain text, and any address."""
+        return is_readable(source, format)
+
+    def apply(
+        self, model: Any, source: Any, request: Request, target: str, answers: Sequence[str], **options: Any
+    ) -> bool:
+        """Write the answers of a model about the documents of files; see ``Engine.apply``.
+
+        Of Parquet files all columns are kept beside the answers; of lines, the documents' ids, texts and tags.
+        """
+        read = read_frame(self.spark, source, request, options.pop("format", None))
+        on_error = "skip" if request.skip_bad_rows else "raise"
+        answered = apply_model(model, read.frame, answers=answers, on_error=on_error, **read.columns, **options)
+        answered.write.parquet(target)
+        if TAG_WEIGHTS not in answers:
+            return True
+        written = self.spark.read.parquet(target)
+        return not written.where(f"size({TAG_WEIGHTS}) > 0").isEmpty() or written.isEmpty()
+
+    def read(  # type: ignore[override]
         self,
         source: Any,
         *,

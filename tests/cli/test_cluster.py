@@ -9,7 +9,8 @@ import pytest
 from tests.cli.conftest import Command
 
 from tagtopic.cli import main
-from tagtopic.cli.spark import Destination, sentence_of
+from tagtopic.cli.cluster import Destination
+from tagtopic.engines import SparkEngine
 
 SPARK = ["--engine", "spark", "--master", "local[1]"]
 ON_AN_EXECUTOR = """An exception was thrown from the Python worker:
@@ -40,7 +41,7 @@ IN_JAVA = (
     ],
 )
 def test_what_spark_says_is_one_sentence(said: str, sentence: str) -> None:
-    assert sentence_of(RuntimeError(said)) == sentence
+    assert SparkEngine.describe_error(RuntimeError(said)) == sentence
 
 
 def test_an_error_of_spark_is_a_line(tagtopic: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +59,7 @@ def test_of_a_failure_no_folder_is_left(tmp_path: Path) -> None:
     target = tmp_path / "answers.parquet"
 
     def fail() -> None:
-        with Destination("local[1]", str(target), as_json=False, quiet=True).whole_or_gone() as address:
+        with Destination("spark", "local[1]", str(target), as_json=False, quiet=True).whole_or_gone() as address:
             assert address == f"file://{target}"
             target.mkdir()
             raise RuntimeError
