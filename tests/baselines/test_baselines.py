@@ -1,4 +1,4 @@
-"""What every baseline owes, on a corpus whose truth is known."""
+"""The common interface of the baselines, on a planted corpus."""
 
 import warnings
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tagtopic.datasets.planted import PlantedCorpus
 from tagtopic.evaluation.perplexity import perplexity
 from tagtopic.models._init import word_frequencies
 
-Halves = tuple[Corpus, Corpus]
+Split = tuple[Corpus, Corpus]
 
 MAKERS: dict[str, Callable[..., TopicBaseline]] = {
     "LDA": lambda **more: LDA(5, sweeps=200, **more),
@@ -37,20 +37,20 @@ def planted() -> PlantedCorpus:
 
 
 @pytest.fixture(scope="module")
-def halves(planted: PlantedCorpus) -> tuple[Corpus, Corpus]:
-    """Documents to learn from, and others."""
+def split(planted: PlantedCorpus) -> tuple[Corpus, Corpus]:
+    """Training and test documents."""
     return planted.corpus[:450], planted.corpus[450:]
 
 
-def likeness(found: np.ndarray, true: np.ndarray) -> float:
-    """How alike two sets of distributions are at their best matching: 1 is the same (mean Bhattacharyya)."""
+def similarity(found: np.ndarray, true: np.ndarray) -> float:
+    """Mean Bhattacharyya coefficient of two sets of distributions under the best matching; 1 if equal."""
     table = np.sqrt(np.asarray(found, np.float64)) @ np.sqrt(true).T
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].mean())
 
 
 def matching(found: np.ndarray, true: np.ndarray) -> np.ndarray:
-    """For each true topic, the found one that matches it."""
+    """The found topic that matches each true one."""
     table = np.sqrt(np.asarray(found, np.float64)) @ np.sqrt(true).T
     rows, columns = linear_sum_assignment(-table)
     order = np.empty(len(true), np.int64)
@@ -59,13 +59,13 @@ def matching(found: np.ndarray, true: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def fitted(halves: Halves) -> Callable[[str], TopicBaseline]:
-    """Each baseline fitted once, when first asked for."""
+def fitted(split: Split) -> Callable[[str], TopicBaseline]:
+    """Fit each baseline once, on first use."""
     models: dict[str, TopicBaseline] = {}
 
     def get(name: str) -> TopicBaseline:
         if name not in models:
-            models[name] = MAKERS[name](random_state=0).fit(halves[0])
+            models[name] = MAKERS[name](random_state=0).fit(split[0])
         return models[name]
 
     return get
@@ -75,10 +75,10 @@ each = pytest.mark.parametrize("name", MAKERS)
 
 
 @each
-def test_everything_has_its_shape_and_sums_to_one(
-    name: str, fitted: Callable[[str], TopicBaseline], halves: Halves
+def test_learnt_arrays_have_the_right_shapes_and_sums(
+    name: str, fitted: Callable[[str], TopicBaseline], split: Split
 ) -> None:
-    model, new = fitted(name), halves[1]
+    model, new = fitted(name), split[1]
     n_topics = len(model.components_)
     assert model.components_.shape[1] == len(model.words_) == new.n_words
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-4)
@@ -91,34 +91,33 @@ def test_everything_has_its_shape_and_sums_to_one(
 
 
 @each
-def test_new_words_are_less_surprising_than_by_frequency(
-    name: str, fitted: Callable[[str], TopicBaseline], halves: Halves
+def test_perplexity_is_below_that_of_the_unigram(
+    name: str, fitted: Callable[[str], TopicBaseline], split: Split
 ) -> None:
-    """The unigram is what a model without topics would say."""
-    train, new = halves
+    train, new = split
     unigram = np.exp(-(new.counts @ np.log(word_frequencies(train))).sum() / new.n_tokens)
     assert perplexity(fitted(name), new).value < 0.85 * unigram
 
 
 @pytest.mark.parametrize(("name", "least"), [("LDA", 0.97), ("DMR", 0.97), ("AuthorTopic", 0.85), ("CorrLDA", 0.85)])
-def test_planted_topics_come_back(
+def test_planted_topics_are_recovered(
     name: str, least: float, fitted: Callable[[str], TopicBaseline], planted: PlantedCorpus
 ) -> None:
-    """The corpus is not from the process of the last two, whose documents have nothing of their own."""
-    assert likeness(fitted(name).components_, planted.topic_words) > least
+    """The last two have a lower threshold: the corpus is not drawn from their process."""
+    assert similarity(fitted(name).components_, planted.topic_words) > least
 
 
 @pytest.mark.parametrize("name", ["LDA", "DMR"])
-def test_planted_mixes_of_new_documents_come_back(
-    name: str, fitted: Callable[[str], TopicBaseline], planted: PlantedCorpus, halves: Halves
+def test_planted_mixes_of_new_documents_are_recovered(
+    name: str, fitted: Callable[[str], TopicBaseline], planted: PlantedCorpus, split: Split
 ) -> None:
     model = fitted(name)
-    mixes = model.transform(halves[1])[:, matching(model.components_, planted.topic_words)]
+    mixes = model.transform(split[1])[:, matching(model.components_, planted.topic_words)]
     assert np.abs(mixes - planted.document_topics[450:]).sum(axis=1).mean() < 0.25
 
 
 @pytest.mark.parametrize("name", ["DMR", "AuthorTopic", "CorrLDA"])
-def test_planted_topics_of_tags_come_back(
+def test_planted_topics_of_tags_are_recovered(
     name: str, fitted: Callable[[str], TopicBaseline], planted: PlantedCorpus
 ) -> None:
     model = fitted(name)
@@ -127,10 +126,10 @@ def test_planted_topics_of_tags_come_back(
 
 
 @pytest.mark.parametrize("name", ["LabeledLDA", "PLDA"])
-def test_topics_of_tags_hold_what_the_tag_is_about(
+def test_topics_of_tags_resemble_the_true_word_distributions(
     name: str, fitted: Callable[[str], TopicBaseline], planted: PlantedCorpus
 ) -> None:
-    """A tag's words are likelier to be the ones that its true topics give than those of another tag."""
+    """A tag's word distribution is closer to its true one than to those of other tags."""
     model = fitted(name)
     true = planted.tag_topics @ planted.topic_words
     found = np.asarray(model.tag_topics_) @ np.asarray(model.components_, np.float64)
@@ -139,15 +138,17 @@ def test_topics_of_tags_hold_what_the_tag_is_about(
 
 
 @each
-def test_true_tags_rank_above_chance(name: str, fitted: Callable[[str], TopicBaseline], halves: Halves) -> None:
-    new = halves[1]
+def test_true_tags_rank_above_chance(name: str, fitted: Callable[[str], TopicBaseline], split: Split) -> None:
+    new = split[1]
     ranks = fitted(name).tag_scores(new).argsort(axis=1).argsort(axis=1) / (new.n_tags - 1)
     assert ranks[new.tags.toarray() > 0].mean() > 0.62  # 0.5 by chance
 
 
 @each
-def test_batches_and_order_do_not_matter(name: str, fitted: Callable[[str], TopicBaseline], halves: Halves) -> None:
-    model, new = fitted(name), halves[1]
+def test_results_do_not_depend_on_batches_or_order(
+    name: str, fitted: Callable[[str], TopicBaseline], split: Split
+) -> None:
+    model, new = fitted(name), split[1]
     backwards = np.arange(len(new))[::-1]
     np.testing.assert_allclose(model.transform(new[backwards])[backwards], model.transform(new), atol=1e-6)
     whole = model.tag_scores(new)
@@ -157,15 +158,15 @@ def test_batches_and_order_do_not_matter(name: str, fitted: Callable[[str], Topi
 
 @each
 def test_a_documents_own_tags_do_not_change_its_scores(
-    name: str, fitted: Callable[[str], TopicBaseline], halves: Halves
+    name: str, fitted: Callable[[str], TopicBaseline], split: Split
 ) -> None:
-    new = halves[1][:20]
+    new = split[1][:20]
     bare = Corpus.from_counts(new.counts, [()] * 20, words=new.words, tag_names=new.tag_names)
     np.testing.assert_array_equal(fitted(name).tag_scores(new), fitted(name).tag_scores(bare))
 
 
 def fit_briefly(name: str, corpus: Corpus) -> TopicBaseline:
-    """A few sweeps on a vocabulary that has a word and a tag which no document has."""
+    """Fit a few sweeps with a word and a tag in the vocabulary that no document has."""
     brief = {"sweeps": 3, "passes": 1, "starts": 1, "max_iter": 3}
     model = MAKERS[name](random_state=7)
     model.set_params(**{key: value for key, value in brief.items() if key in model.get_params()})
@@ -173,9 +174,9 @@ def fit_briefly(name: str, corpus: Corpus) -> TopicBaseline:
 
 
 @each
-def test_the_seed_decides_and_what_training_did_not_have_is_left_out(name: str, halves: Halves) -> None:
-    """Words and tags that stand in the vocabulary but did not occur have no say and are not scored."""
-    train, new = halves
+def test_fits_are_reproducible_and_unseen_words_and_tags_are_ignored(name: str, split: Split) -> None:
+    """Words and tags of the vocabulary that did not occur in training have no influence and no score."""
+    train, new = split
     model, again = fit_briefly(name, train), fit_briefly(name, train)
     np.testing.assert_array_equal(model.components_, again.components_)
     assert not model.components_[:, model.word_counts_ == 0].any()
@@ -192,8 +193,8 @@ def test_the_seed_decides_and_what_training_did_not_have_is_left_out(name: str, 
     assert (model.tag_scores(strange)[:, model.tag_names_.index("nobody")] == -np.inf).all()
 
 
-def test_ctm_finds_which_topics_go_together() -> None:
-    """Drawn from its own process: topics 0 and 1 go together, so do 2 and 3, and the pairs avoid each other."""
+def test_ctm_recovers_correlated_topics() -> None:
+    """Drawn from its own process: topics 0 and 1 are correlated, so are 2 and 3, and the pairs negatively."""
     rng = np.random.default_rng(0)
     sign = np.array([1, 1, -1, -1])
     covariance = 1.5**2 * (0.65 * np.outer(sign, sign) + 0.35 * np.eye(4))
@@ -214,52 +215,52 @@ def test_ctm_finds_which_topics_go_together() -> None:
 
 
 @pytest.mark.parametrize("maker", [LDA, CTM])
-def test_tags_can_be_taken_as_words(maker: Any, halves: Halves) -> None:
-    train, new = halves
+def test_tags_can_be_taken_as_words(maker: Any, split: Split) -> None:
+    train, new = split
     length = {"sweeps": 50} if maker is LDA else {"max_iter": 15}
     model = maker(5, tags_as_words=True, random_state=0, **length).fit(train)
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-4)
     assert model.column_topics_.shape == (train.n_words + train.n_tags, 5)
     bare = Corpus.from_counts(new.counts, [()] * len(new), words=new.words, tag_names=new.tag_names)
-    assert np.abs(model.transform(new) - model.transform(bare)).max() > 0.01  # the tags have their say
+    assert np.abs(model.transform(new) - model.transform(bare)).max() > 0.01  # the tags have an influence
     ranks = model.tag_scores(new).argsort(axis=1).argsort(axis=1) / (new.n_tags - 1)
     assert ranks[new.tags.toarray() > 0].mean() > 0.62  # 0.5 by chance
 
 
-def test_words_given_tags_as_words_are_a_distribution_of_words(halves: Halves) -> None:
-    """p(w | a token is a word) is what mixes and components say together."""
-    model = LDA(5, sweeps=20, tags_as_words=True, random_state=0).fit(halves[0])
-    new = model.aligned(halves[1])
+def test_results_with_tags_as_words_are_conditional_on_words(split: Split) -> None:
+    """Mixes times components equal p(w | the token is a word)."""
+    model = LDA(5, sweeps=20, tags_as_words=True, random_state=0).fit(split[0])
+    new = model.aligned(split[1])
     raw = model._fold_in(model._columns(new)) @ model.column_topics_[: new.n_words].T
     expected = raw / raw.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.transform(new) @ model.components_, expected, rtol=1e-4, atol=1e-9)
 
 
 @pytest.mark.parametrize("maker", [LabeledLDA, PLDA, AuthorTopic, CorrLDA])
-def test_models_of_tags_refuse_a_corpus_without(maker: Any, halves: Halves) -> None:
-    bare = Corpus.from_counts(halves[0].counts)
+def test_models_of_tags_need_tags(maker: Any, split: Split) -> None:
+    bare = Corpus.from_counts(split[0].counts)
     with pytest.raises(ValueError, match="tag"):
         maker().fit(bare)
 
 
-def test_gensim_learns_authors_too(halves: Halves, planted: PlantedCorpus) -> None:
-    model = AuthorTopic(5, method="gensim", passes=10, starts=4, random_state=0).fit(halves[0])
-    assert likeness(model.components_, planted.topic_words) > 0.85
+def test_gensim_recovers_topics(split: Split, planted: PlantedCorpus) -> None:
+    model = AuthorTopic(5, method="gensim", passes=10, starts=4, random_state=0).fit(split[0])
+    assert similarity(model.components_, planted.topic_words) > 0.85
 
 
-def test_plda_has_topics_for_each_tag_and_for_everybody(halves: Halves) -> None:
-    train, new = halves
+def test_plda_has_topics_per_tag_and_shared_ones(split: Split) -> None:
+    train, new = split
     model = PLDA(2, latent_topics=3, sweeps=5, random_state=0).fit(train)
     assert len(model.components_) == 2 * train.n_tags + 3
-    opened = model.transform(new)[0] > 0
-    mine = np.isin(model.topic_tags_, [train.tag_names.index(tag) for tag in new[0].tags])
-    np.testing.assert_array_equal(opened, mine | (model.topic_tags_ < 0))
+    used = model.transform(new)[0] > 0
+    own = np.isin(model.topic_tags_, [train.tag_names.index(tag) for tag in new[0].tags])
+    np.testing.assert_array_equal(used, own | (model.topic_tags_ < 0))
 
 
 @pytest.mark.parametrize("setting", [{"sweeps": 0}, {"n_topics": True}, {"burn_in": -1}, {"optimise_every": 1.5}])
-def test_impossible_settings_are_refused(setting: dict[str, Any], halves: Halves) -> None:
+def test_invalid_settings_are_rejected(setting: dict[str, Any], split: Split) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(setting))}="):
-        LDA(**setting).fit(halves[0])
+        LDA(**setting).fit(split[0])
 
 
 @pytest.mark.parametrize(
@@ -279,20 +280,20 @@ def test_impossible_settings_are_refused(setting: dict[str, Any], halves: Halves
         (AuthorTopic, {"method": "gensim", "topic_word_prior": "large"}),
     ],
 )
-def test_impossible_numbers_are_refused(maker: Any, setting: dict[str, Any], halves: Halves) -> None:
+def test_invalid_numbers_are_rejected(maker: Any, setting: dict[str, Any], split: Split) -> None:
     with pytest.raises(ValueError, match=f"{list(setting)[-1]}="):
-        maker(**setting).fit(halves[0])
+        maker(**setting).fit(split[0])
 
 
 @each
-def test_only_a_fitted_model_has_a_perplexity(name: str, halves: Halves) -> None:
+def test_perplexity_needs_a_fitted_model(name: str, split: Split) -> None:
     with pytest.raises(NotFittedError):
-        perplexity(MAKERS[name](), halves[1])
+        perplexity(MAKERS[name](), split[1])
 
 
 @pytest.mark.parametrize("maker", [LabeledLDA, PLDA])
-def test_a_tag_of_wordless_training_documents_is_as_none(maker: Any, halves: Halves) -> None:
-    """It occurred, but has no topics: they are made from words."""
+def test_a_tag_of_training_documents_without_words_is_ignored(maker: Any, split: Split) -> None:
+    """It occurred but has no topics."""
     train = Corpus.from_counts([[2, 1, 0], [1, 0, 3], [0, 0, 0]], [["a"], ["b"], ["wordless"]])
     new = Corpus.from_counts([[1, 1, 1]], [["wordless"]], words=train.words)
     bare = Corpus.from_counts([[1, 1, 1]], words=train.words)
@@ -301,13 +302,13 @@ def test_a_tag_of_wordless_training_documents_is_as_none(maker: Any, halves: Hal
     np.testing.assert_array_equal(model.transform(new), model.transform(bare))
 
 
-def test_only_a_corpus_with_words_is_taken(halves: Halves) -> None:
+def test_fit_needs_a_corpus_with_words(split: Split) -> None:
     with pytest.raises(TypeError, match=r"takes a tagtopic\.Corpus"):
-        LDA().fit(halves[0].counts)
+        LDA().fit(split[0].counts)
     with pytest.raises(ValueError, match="no words"):
         LDA().fit(Corpus.from_counts(np.zeros((2, 3), np.int64)))
 
 
-def test_a_baseline_has_no_bound(fitted: Callable[[str], TopicBaseline], halves: Halves) -> None:
+def test_a_baseline_has_no_bound(fitted: Callable[[str], TopicBaseline], split: Split) -> None:
     with pytest.raises(ValueError, match="LDA gives no bound"):
-        perplexity(fitted("LDA"), halves[1], method="bound")
+        perplexity(fitted("LDA"), split[1], method="bound")

@@ -1,4 +1,4 @@
-"""CorrLDA: planted truth, a bound that never falls, threads that change nothing."""
+"""CorrLDA: recovery of planted truth, monotone bound, independence of the number of threads."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tagtopic.corpus import Corpus
 
 
 def draw_from_corr_lda(seed: int = 0) -> tuple[Corpus, np.ndarray, np.ndarray]:
-    """A corpus from the model's own process, with the true topics of words and of tags."""
+    """Draw a corpus from the model's own process; return it with the true topics of words and of tags."""
     rng = np.random.default_rng(seed)
     psi, tau = rng.dirichlet(np.full(150, 0.05), 4), rng.dirichlet(np.full(20, 0.1), 4)
     counts, tags = np.zeros((800, 150), np.int64), []
@@ -29,32 +29,32 @@ def truth() -> tuple[Corpus, np.ndarray, np.ndarray]:
     return draw_from_corr_lda()
 
 
-def test_planted_topics_of_words_and_tags_come_back(truth: tuple[Corpus, np.ndarray, np.ndarray]) -> None:
+def test_planted_topics_of_words_and_tags_are_recovered(truth: tuple[Corpus, np.ndarray, np.ndarray]) -> None:
     corpus, psi, tau = truth
     model = CorrLDA(4, random_state=0).fit(corpus)
-    likeness = np.sqrt(model.components_) @ np.sqrt(psi).T
-    order = likeness.argmax(axis=0)
+    similarity = np.sqrt(model.components_) @ np.sqrt(psi).T
+    order = similarity.argmax(axis=0)
     assert sorted(order) == [0, 1, 2, 3]
-    assert likeness[order, range(4)].min() > 0.98
+    assert similarity[order, range(4)].min() > 0.98
     assert (np.sqrt(model.tag_components_[order]) * np.sqrt(tau)).sum(axis=1).min() > 0.97
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("learn", [True, False])
-def test_the_bound_never_falls(truth: tuple[Corpus, np.ndarray, np.ndarray], dtype: str, learn: bool) -> None:
+def test_the_bound_never_decreases(truth: tuple[Corpus, np.ndarray, np.ndarray], dtype: str, learn: bool) -> None:
     model = CorrLDA(6, max_iter=40, tol=0, learn_topic_prior=learn, dtype=dtype, random_state=0).fit(truth[0][:200])
     slack = 1e-9 if dtype == "float64" else 1e-6
     assert np.diff(model.bound_).min() >= -slack * abs(model.bound_[0])
     assert model.bound_[-1] > model.bound_[0]
 
 
-def test_threads_do_not_change_a_bit(truth: tuple[Corpus, np.ndarray, np.ndarray]) -> None:
+def test_results_do_not_depend_on_the_number_of_threads(truth: tuple[Corpus, np.ndarray, np.ndarray]) -> None:
     one, two = (CorrLDA(4, max_iter=5, n_jobs=n, random_state=0).fit(truth[0]) for n in (1, 2))
     np.testing.assert_array_equal(one.components_, two.components_)
     np.testing.assert_array_equal(one.bound_, two.bound_)
 
 
-def test_documents_without_tags_are_folded_in_and_not_learnt_from(
+def test_untagged_documents_are_folded_in_but_not_used_in_training(
     truth: tuple[Corpus, np.ndarray, np.ndarray],
 ) -> None:
     corpus = truth[0]
@@ -68,7 +68,7 @@ def test_documents_without_tags_are_folded_in_and_not_learnt_from(
 
 
 @pytest.mark.parametrize("setting", [{"n_topics": 0}, {"dtype": "int8"}, {"topic_word_prior": 0.0}, {"max_iter": 1.5}])
-def test_impossible_settings_are_refused(
+def test_invalid_settings_are_rejected(
     truth: tuple[Corpus, np.ndarray, np.ndarray], setting: dict[str, object]
 ) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(setting))}="):

@@ -1,10 +1,10 @@
-"""The variational CTM: its bound is the twin's, never falls, and ends at a maximum."""
+"""Variational CTM: the bound equals the reference, never decreases, and ends at a maximum."""
 
 import numpy as np
 import pytest
 
 from tagtopic.baselines import CTM, reference
-from tagtopic.baselines.ctm_e_step import LogisticNormal, infer_document
+from tagtopic.baselines.ctm_inference import LogisticNormal, infer_document
 from tagtopic.datasets import make_tagged_corpus
 
 Problem = tuple[np.ndarray, np.ndarray, LogisticNormal]
@@ -26,32 +26,32 @@ def inferred(given: Problem, sweeps: int) -> tuple[float, np.ndarray, np.ndarray
     return bound, means, variances
 
 
-def twin(given: Problem, means: np.ndarray, variances: np.ndarray) -> float:
+def reference_bound(given: Problem, means: np.ndarray, variances: np.ndarray) -> float:
     rows, counts, model = given
     return reference.ctm_bound(rows, counts, model.mean, model.precision, means, variances)
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("sweeps", [0, 1, 5])
-def test_the_bound_agrees_with_its_twin(seed: int, sweeps: int) -> None:
+def test_the_bound_equals_the_reference(seed: int, sweeps: int) -> None:
     given = problem(seed)
     bound, means, variances = inferred(given, sweeps)
-    assert bound == pytest.approx(twin(given, means, variances), rel=1e-11)
+    assert bound == pytest.approx(reference_bound(given, means, variances), rel=1e-11)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_sweeps_never_lower_the_bound_and_end_at_a_maximum(seed: int) -> None:
+def test_sweeps_never_decrease_the_bound_and_end_at_a_maximum(seed: int) -> None:
     given = problem(seed)
     assert np.diff([inferred(given, n)[0] for n in range(25)]).min() > -1e-9
     best, means, variances = inferred(given, 500)
     rng = np.random.default_rng(seed)
     for _ in range(30):
         nudge = rng.normal(0, 0.02, 5)
-        assert twin(given, means + nudge, variances) < best
-        assert twin(given, means, variances * np.exp(nudge)) < best
+        assert reference_bound(given, means + nudge, variances) < best
+        assert reference_bound(given, means, variances * np.exp(nudge)) < best
 
 
-def test_what_it_gives_to_the_m_step_is_the_twins() -> None:
+def test_sufficient_statistics_equal_the_reference() -> None:
     rows, counts, model = problem(1)
     means, variances, weights, ratios = np.zeros(5), np.ones(5), np.empty(5), np.empty(9)
     infer_document(rows, counts, model, means, variances, 4, weights, ratios)
@@ -60,7 +60,7 @@ def test_what_it_gives_to_the_m_step_is_the_twins() -> None:
     np.testing.assert_allclose(rows * weights * ratios[:, None], counts[:, None] * phi, rtol=1e-10)
 
 
-def test_the_bound_of_a_fit_never_falls() -> None:
+def test_the_bound_of_a_fit_never_decreases() -> None:
     corpus = make_tagged_corpus(300, 4, 10, 150, random_state=0).corpus
     model = CTM(4, max_iter=15, tol=0.0, dtype="float64", random_state=0).fit(corpus)
     assert np.diff(model.bound_).min() > 0

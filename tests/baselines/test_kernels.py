@@ -1,4 +1,4 @@
-"""Fast kernels agree with their readable twins, and with answers known by other means."""
+"""Kernels equal their NumPy reference and results known in closed form."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from tagtopic.baselines import reference
-from tagtopic.baselines.base import log_likelihood_of_tags
+from tagtopic.baselines.base import tag_log_likelihood_matrix
 from tagtopic.baselines.corr_lda import sweep_corr_document
-from tagtopic.baselines.ctm import logistic_normal_fold_in
+from tagtopic.baselines.ctm_inference import fold_in_logistic_normal
 from tagtopic.baselines.fold_in import _priors_of as priors_of
 from tagtopic.baselines.fold_in import fold_in, fold_in_documents, words_of
 from tagtopic.inference.likelihood import tag_log_likelihoods
@@ -21,22 +21,22 @@ def drawn(seed: int, n_words: int = 30, n_topics: int = 6) -> tuple[np.random.Ge
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_fold_in_agrees_with_its_twin(seed: int) -> None:
+def test_fold_in_equals_the_reference(seed: int) -> None:
     rng, topic_words, counts = drawn(seed)
     prior = rng.gamma(1.0, 0.3, (12, 6)) + 1e-3
-    prior[:, 2] = 0  # closed to all
+    prior[:, 2] = 0  # unavailable to all
     mixes = np.zeros((12, 6))
     fold_in_documents(words_of(counts), priors_of(sp.csr_array(prior), 12, 6), topic_words, 0, 12, mixes, 7, 0.0)
     for d, mix in enumerate(mixes):
-        words, opened = counts[[d]].indices, prior[d] > 0
-        rows = topic_words[np.ix_(words, opened)]
-        twin = reference.fold_in_document(rows, counts[[d]].data.astype(float), prior[d, opened], 7)
-        np.testing.assert_allclose(mix[opened], twin, rtol=1e-9)
-        assert mix[~opened] == 0
+        words, allowed = counts[[d]].indices, prior[d] > 0
+        rows = topic_words[np.ix_(words, allowed)]
+        expected = reference.fold_in_document(rows, counts[[d]].data.astype(float), prior[d, allowed], 7)
+        np.testing.assert_allclose(mix[allowed], expected, rtol=1e-9)
+        assert mix[~allowed] == 0
 
 
-def test_one_word_folds_in_exactly() -> None:
-    """With a single token the posterior mean is known: its topic is drawn once, in proportion to prior times psi."""
+def test_fold_in_of_one_token_is_exact() -> None:
+    """With a single token the posterior mean is known: its topic has probability proportional to prior times psi."""
     _, topic_words, _ = drawn(0)
     counts = sp.csr_array(([1], ([0], [4])), shape=(1, 30))
     prior = np.array([0.5, 0.1, 0.2, 0.05, 1.0, 0.3])
@@ -44,8 +44,8 @@ def test_one_word_folds_in_exactly() -> None:
     np.testing.assert_allclose(fold_in(counts, topic_words, prior)[0], (share + prior) / (1 + prior.sum()), rtol=1e-9)
 
 
-def test_part_of_a_word_folds_in_exactly() -> None:
-    """Alone in its document it takes itself away whole, so its topic is drawn from prior times psi."""
+def test_fold_in_of_a_fractional_count_is_exact() -> None:
+    """The only word of a document subtracts all of its count, leaving prior times psi."""
     _, topic_words, _ = drawn(0)
     counts = sp.csr_array(([0.25], ([0], [4])), shape=(1, 30))
     prior = np.array([0.5, 0.1, 0.2, 0.05, 1.0, 0.3])
@@ -54,7 +54,7 @@ def test_part_of_a_word_folds_in_exactly() -> None:
     np.testing.assert_allclose(fold_in(counts, topic_words, prior)[0], expected, rtol=1e-9)
 
 
-def test_fold_in_of_parts_of_words_agrees_with_its_twin() -> None:
+def test_fold_in_of_fractional_counts_equals_the_reference() -> None:
     rng, topic_words, counts = drawn(3)
     parts, prior = counts * 0.3, rng.gamma(1.0, 0.3, 6)
     mixes = np.zeros((12, 6))
@@ -64,18 +64,18 @@ def test_fold_in_of_parts_of_words_agrees_with_its_twin() -> None:
         np.testing.assert_allclose(mix, reference.fold_in_document(rows, parts[[d]].data, prior, 7), rtol=1e-9)
 
 
-def test_a_document_without_words_has_its_prior() -> None:
+def test_a_document_without_words_has_its_prior_mean() -> None:
     _, topic_words, _ = drawn(0)
     prior = np.arange(1.0, 7.0)
     nothing = sp.csr_array((2, 30), dtype=np.int32)
     np.testing.assert_allclose(fold_in(nothing, topic_words, prior), np.tile(prior / 21, (2, 1)))
 
 
-def test_two_topics_under_a_logistic_normal_are_integrated_exactly() -> None:
+def test_two_topics_under_a_logistic_normal_match_numerical_integration() -> None:
     _, topic_words, counts = drawn(3, n_topics=2)
     mean, covariance = np.array([0.5, -0.2]), np.array([[1.5, 0.4], [0.4, 0.8]])
-    found = logistic_normal_fold_in(counts, topic_words, mean, covariance)
-    # only the difference of the two matters: a one-dimensional integral
+    found = fold_in_logistic_normal(counts, topic_words, mean, covariance)
+    # the mix depends on the difference of the two only: a one-dimensional integral
     centre, spread = mean[0] - mean[1], np.sqrt(1.5 + 0.8 - 0.8)
     grid = np.linspace(-12, 12, 4001)
     first = 1 / (1 + np.exp(-grid))
@@ -87,26 +87,26 @@ def test_two_topics_under_a_logistic_normal_are_integrated_exactly() -> None:
     assert abs((found[:, 0] - exact).mean()) < 0.02
 
 
-def test_logistic_normal_mixes_depend_on_the_document_alone() -> None:
+def test_logistic_normal_mixes_do_not_depend_on_other_documents() -> None:
     _, topic_words, counts = drawn(4)
     mean, covariance = np.zeros(6), np.eye(6)
-    alone = logistic_normal_fold_in(counts[[5]], topic_words, mean, covariance)
-    np.testing.assert_array_equal(logistic_normal_fold_in(counts, topic_words, mean, covariance, 2)[[5]], alone)
+    alone = fold_in_logistic_normal(counts[[5]], topic_words, mean, covariance)
+    np.testing.assert_array_equal(fold_in_logistic_normal(counts, topic_words, mean, covariance, 2)[[5]], alone)
 
 
-def test_log_likelihood_of_tags_is_the_papers() -> None:
+def test_tag_log_likelihood_is_the_papers_score() -> None:
     rng, topic_words, counts = drawn(5)
     tag_topics = rng.dirichlet(np.ones(6), 300)
     expected = counts @ np.log(topic_words @ tag_topics.T)
-    np.testing.assert_allclose(log_likelihood_of_tags(counts, tag_topics, topic_words), expected)
+    np.testing.assert_allclose(tag_log_likelihood_matrix(counts, tag_topics, topic_words), expected)
 
 
-def test_both_likelihoods_of_tags_agree_where_a_tag_rules_words_out() -> None:
+def test_both_tag_likelihoods_agree_where_a_tag_excludes_words() -> None:
     _, topic_words, counts = drawn(6)
     topic_words[:10, 0] = 0
     words, scores = words_of(counts), np.empty((12, 6))
     tag_log_likelihoods(words.starts, words.words, words.counts, topic_words, np.eye(6), 0, 12, scores)
-    np.testing.assert_allclose(log_likelihood_of_tags(counts, np.eye(6), topic_words), scores)
+    np.testing.assert_allclose(tag_log_likelihood_matrix(counts, np.eye(6), topic_words), scores)
 
 
 def corr_problem(seed: int) -> tuple[np.ndarray, ...]:
@@ -117,18 +117,18 @@ def corr_problem(seed: int) -> tuple[np.ndarray, ...]:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("sweeps", [0, 1, 6])
-def test_corr_lda_agrees_with_its_twin(seed: int, sweeps: int) -> None:
+def test_corr_lda_equals_the_reference(seed: int, sweeps: int) -> None:
     log_psi, counts, log_tau, alpha, start = corr_problem(seed)
     phi, shares, log_topics = start.copy(), np.empty((9, 4)), np.empty(5)
     value = sweep_corr_document(log_psi, counts, log_tau, alpha, phi, shares, log_topics, sweeps, 0.0)
-    twin = reference.corr_document(log_psi, counts, log_tau, alpha, start, sweeps)
-    np.testing.assert_allclose(phi, twin[0], rtol=1e-9, atol=1e-14)
-    np.testing.assert_allclose(shares, twin[1], rtol=1e-9, atol=1e-14)
-    assert value == pytest.approx(reference.corr_bound(log_psi, counts, log_tau, alpha, *twin), rel=1e-11)
+    expected = reference.corr_document(log_psi, counts, log_tau, alpha, start, sweeps)
+    np.testing.assert_allclose(phi, expected[0], rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(shares, expected[1], rtol=1e-9, atol=1e-14)
+    assert value == pytest.approx(reference.corr_bound(log_psi, counts, log_tau, alpha, *expected), rel=1e-11)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_corr_lda_sweeps_never_lower_the_bound_and_end_at_a_maximum(seed: int) -> None:
+def test_corr_lda_sweeps_never_decrease_the_bound_and_end_at_a_maximum(seed: int) -> None:
     log_psi, counts, log_tau, alpha, start = corr_problem(seed)
     values = [
         reference.corr_bound(

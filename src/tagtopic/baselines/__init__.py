@@ -1,9 +1,10 @@
 """The models that the paper compares with, behind one interface.
 
-``fit(corpus)``, ``components_``, ``words_``, ``transform(corpus)``, ``tag_scores(corpus)``; ``evaluation.perplexity``
-takes them as it takes our own. tomotopy and gensim come with ``pip install 'tagtopic[baselines]'``.
+All have ``fit(corpus)``, ``words_`` and ``tag_scores(corpus)``; topic models also have ``components_`` and
+``transform(corpus)``, and ``evaluation.perplexity`` accepts them like tagtopic's own models. tomotopy and gensim are
+installed by ``pip install 'tagtopic[baselines]'``.
 
-The names below are imported when first used: the processes in which foreign libraries run need none of them.
+Modules are imported on first use: the child processes that run external libraries need none of them.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     from tagtopic.baselines.corr_lda import CorrLDA
     from tagtopic.baselines.ctm import CTM
     from tagtopic.baselines.dmr import DMR
-    from tagtopic.baselines.labeled import PLDA, LabeledLDA
+    from tagtopic.baselines.labeled_lda import PLDA, LabeledLDA
     from tagtopic.baselines.lda import LDA
     from tagtopic.baselines.tfidf import TfidfCentroid, TfidfSVM
 
-_HOMES = {
+_MODULES = {
     "AuthorTopic": "author_topic",
     "Baseline": "base",
     "BaselineError": "base",
@@ -29,8 +30,8 @@ _HOMES = {
     "CorrLDA": "corr_lda",
     "DMR": "dmr",
     "LDA": "lda",
-    "LabeledLDA": "labeled",
-    "PLDA": "labeled",
+    "LabeledLDA": "labeled_lda",
+    "PLDA": "labeled_lda",
     "TfidfCentroid": "tfidf",
     "TfidfSVM": "tfidf",
     "TopicBaseline": "base",
@@ -53,9 +54,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'tagtopic.baselines' has no attribute {name!r}")
-    return getattr(import_module(f"tagtopic.baselines.{_HOMES[name]}"), name)
+    return getattr(import_module(f"tagtopic.baselines.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,12 +1,7 @@
-"""What every baseline owes: fit on a corpus, topics, mixes of new documents, scores of tags.
+"""The common interface of the baselines: fit on a corpus, topics, topic mixes of new documents, scores of tags.
 
-``evaluation.perplexity`` asks a model for ``aligned``, ``transform`` and ``components_`` and nothing else, so the
-baselines and our own models are measured by the same lines of code.
-
-How likely a document's words are under one tag: the paper's p(d | tag) = prod_i sum_z p(z | tag) p(w_i | z).
-
-As ``inference.tag_likelihood``, which takes documents one by one; for many at a time, as experiments score them, it is
-cheaper to look at each word under each tag once.
+``evaluation.perplexity`` uses ``aligned``, ``transform`` and ``components_`` of a model and nothing else, so baselines
+and tagtopic's own models are evaluated by the same code.
 """
 
 from __future__ import annotations
@@ -31,27 +26,12 @@ from tagtopic.corpus.matrices import move_columns
 from tagtopic.inference.likelihood import LEAST
 from tagtopic.models import _inputs
 
-TAGS_AT_ONCE = 256
-"""Memory: so many tags times the words that occur."""
-
-
-def log_likelihood_of_tags(counts: Any, tag_topics: Floats, topic_words: Floats) -> Float64s:
-    """The logarithms of p(d | tag), (documents, tags); ``counts`` is CSR, ``topic_words`` (words, topics)."""
-    present = np.unique(counts.indices)
-    here = counts[:, present].astype(np.float64)
-    words = np.asarray(topic_words[present], np.float64)
-    scores = np.empty((counts.shape[0], len(tag_topics)))
-    for first in range(0, len(tag_topics), TAGS_AT_ONCE):
-        tags = slice(first, first + TAGS_AT_ONCE)
-        logs = np.log(np.maximum(words @ np.asarray(tag_topics[tags], np.float64).T, LEAST))
-        scores[:, tags] = here @ logs
-    return scores
-
-
 BaselineError = ForeignLibraryError
-"""A baseline's library crashed, failed or took too long; this process goes on."""
+"""An external library crashed, failed or exceeded the time limit, in a process of its own."""
 
-DOCUMENTS_AT_ONCE = 1024
+BATCH_DOCUMENTS = 1024
+BATCH_TAGS = 256
+"""Bounds the memory of ``tag_log_likelihood_matrix``: this many tags times the words that occur."""
 
 WHOLE_NUMBERS = {
     "n_topics", "sweeps", "passes", "iterations", "starts", "optimise_every", "burn_in",
@@ -62,9 +42,20 @@ DTYPES = ("float32", "float64")
 
 
 class Baseline(BaseEstimator, ABC):
-    """A model to compare with. ``fit`` it on a Corpus; constructor arguments stay as they are, as in scikit-learn.
+    """Base class of the baselines.
 
-    Learnt by all: ``words_``, ``word_counts_`` (in training), ``tag_names_``, ``tag_counts_`` (documents with the tag).
+    As in scikit-learn, constructor arguments are stored unchanged and ``fit`` sets the attributes that end in ``_``.
+
+    Attributes
+    ----------
+    words_ : tuple of str
+        The vocabulary of the training corpus.
+    word_counts_ : ndarray of shape (n_words,)
+        Occurrences of each word in training.
+    tag_names_ : tuple of str
+        The tags of the training corpus.
+    tag_counts_ : ndarray of shape (n_tags,)
+        Number of training documents with each tag.
 
     Examples
     --------
@@ -82,50 +73,109 @@ class Baseline(BaseEstimator, ABC):
     tag_counts_: Float64s
 
     def fit(self, X: Corpus, y: Any = None, *, tags: Any = None) -> Self:
-        """Learn from a corpus, with other tags than its own if ``tags`` are given; ``y`` is ignored."""
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : Corpus
+            The training documents.
+        y : None
+            Ignored; present for compatibility with scikit-learn.
+        tags : list of lists of str, or sparse matrix of shape (n_documents, n_tags), optional
+            Tags that replace those of the corpus.
+
+        Returns
+        -------
+        self
+            The fitted model.
+
+        Raises
+        ------
+        ValueError
+            If the corpus has no words, or a constructor argument is invalid.
+        """
         corpus = self._training_corpus(X, tags)
-        self._learn(corpus)
+        self._fit(corpus)
         return self
 
     def aligned(self, X: Corpus, tags: Any = None) -> Corpus:
-        """X in this model's words and tags; words and tags that did not occur in training are left out."""
+        """Return a corpus in the columns of this model.
+
+        Words and tags that did not occur in training are removed.
+
+        Parameters
+        ----------
+        X : Corpus
+            Documents.
+        tags : list of lists of str, or sparse matrix, optional
+            Tags that replace those of the corpus.
+
+        Returns
+        -------
+        Corpus
+            The same documents with the words and tags of the model.
+        """
         check_is_fitted(self)
-        corpus = checked_corpus(X)
+        corpus = check_corpus(X)
         corpus = _inputs.with_tags(corpus, tags, self.tag_names_) if self._uses_tags else _inputs.without_tags(corpus)
         known = _inputs.aligned(corpus, self.words_, self.tag_names_, "ignore")
         return without_unseen_tags(_inputs.without_unseen_words(known, self.word_counts_), self.tag_counts_)
 
     def tag_scores(self, X: Corpus) -> Float64s:
-        """How much each tag suits each document's words: (documents, tags), to be compared within a document.
+        """Score each tag by the words of each document.
 
-        The document's own tags are not looked at. A tag that did not occur in training has minus infinity.
+        Scores are comparable within a document only. The document's own tags are not used. A tag that did not occur in
+        training has the score minus infinity.
+
+        Parameters
+        ----------
+        X : Corpus
+            Documents.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_tags)
+            The scores; higher is better.
         """
         return np.concatenate([scores for _, scores in self.tag_score_batches(X)])
 
-    def tag_score_batches(self, X: Corpus, size: int = DOCUMENTS_AT_ONCE) -> Iterator[tuple[slice, Float64s]]:
-        """``tag_scores`` by runs of ``size`` documents: pairs of the run and its scores, for corpora with many tags."""
-        corpus = self.aligned(_inputs.without_tags(checked_corpus(X)))
+    def tag_score_batches(self, X: Corpus, size: int = BATCH_DOCUMENTS) -> Iterator[tuple[slice, Float64s]]:
+        """Yield ``tag_scores`` in batches of documents, for corpora with many tags.
+
+        Parameters
+        ----------
+        X : Corpus
+            Documents.
+        size : int, default 1024
+            Documents per batch.
+
+        Yields
+        ------
+        tuple of slice and ndarray of shape (n_batch_documents, n_tags)
+            The rows of the batch, and their scores.
+        """
+        corpus = self.aligned(_inputs.without_tags(check_corpus(X)))
         for first in range(0, max(len(corpus), 1), size):
-            run = slice(first, min(first + size, len(corpus)))
-            scores = self._score_tags(corpus[run])
+            batch = slice(first, min(first + size, len(corpus)))
+            scores = self._score_tags(corpus[batch])
             scores[:, self.tag_counts_ == 0] = -np.inf
-            yield run, scores
+            yield batch, scores
 
     @property
     def _uses_tags(self) -> bool:
-        """Whether a new document's tags have a say in its topics."""
+        """Whether the tags of a new document influence its topic mix."""
         return True
 
     @abstractmethod
-    def _learn(self, corpus: Corpus) -> None:
+    def _fit(self, corpus: Corpus) -> None:
         """Learn from a corpus that has words."""
 
     @abstractmethod
     def _score_tags(self, corpus: Corpus) -> Float64s:
-        """(documents, tags) for an aligned corpus; a new array."""
+        """Return a new (documents, tags) array for an aligned corpus."""
 
     def _training_corpus(self, X: Corpus, tags: Any) -> Corpus:
-        corpus = _inputs.with_tags(checked_corpus(X), tags)
+        corpus = _inputs.with_tags(check_corpus(X), tags)
         if not corpus.n_tokens:
             raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names
@@ -135,10 +185,14 @@ class Baseline(BaseEstimator, ABC):
 
 
 class TopicBaseline(Baseline):
-    """A topic model to compare with.
+    """Base class of the baselines that are topic models.
 
-    Learnt besides: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1; a word or a
-    tag that did not occur in training has zeros.
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_topics, n_words)
+        Word distribution of each topic; rows sum to 1, and words that did not occur in training have probability 0.
+    tag_topics_ : ndarray of shape (n_tags, n_topics)
+        Topic distribution of each tag; rows sum to 1, and tags that did not occur in training have rows of zeros.
 
     Examples
     --------
@@ -155,38 +209,53 @@ class TopicBaseline(Baseline):
     n_jobs: int | None
 
     def transform(self, X: Corpus, *, tags: Any = None) -> Float64s:
-        """The topic mix of each document, from its words and, where the model uses them, its tags."""
-        return self._mix(self.aligned(X, tags))
+        """Infer the topic mix of each document from its words and, if the model uses them, its tags.
+
+        Parameters
+        ----------
+        X : Corpus
+            Documents.
+        tags : list of lists of str, or sparse matrix, optional
+            Tags that replace those of the corpus.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_topics)
+            Topic mixes; rows sum to 1.
+        """
+        return self._topic_mixes(self.aligned(X, tags))
 
     @property
     def topic_words_(self) -> Floats:
-        """``components_`` the other way round, (words, topics): a word's row is contiguous."""
+        """``components_`` transposed, (words, topics), with contiguous rows."""
         return self.components_.T
 
     @abstractmethod
-    def _mix(self, corpus: Corpus) -> Float64s:
-        """(documents, topics) of an aligned corpus."""
+    def _topic_mixes(self, corpus: Corpus) -> Float64s:
+        """Return the (documents, topics) mixes of an aligned corpus."""
 
     def _score_tags(self, corpus: Corpus) -> Float64s:
-        return log_likelihood_of_tags(corpus.counts, self.tag_topics_, self.topic_words_)
+        return tag_log_likelihood_matrix(corpus.counts, self.tag_topics_, self.topic_words_)
 
 
-class ForeignBaseline(TopicBaseline):
-    """A topic model that another library fits, in a process of its own."""
+class ExternalBaseline(TopicBaseline):
+    """A topic model fitted by another library, in a child process."""
 
     _library: ClassVar[str]
     _task: ClassVar[str]
-    _for_priors: ClassVar[tuple[str | None, ...]] = ()
+    """The function of ``external_fits`` that fits the model."""
+    _named_priors: ClassVar[tuple[str | None, ...]] = ()
+    """Values that the library accepts in place of a prior's number."""
 
     random_state: Any
     timeout: float | None
 
-    def _fit_elsewhere(self, counts: Any, tags: Any) -> Arrays:
-        """The answer of the fit in ``tomotopy_fits`` or ``gensim_fits``, which are given all our parameters."""
+    def _fit_external(self, counts: Any, tags: Any) -> Arrays:
+        """Run the fit in a child process with all constructor arguments, and return its arrays."""
         name = type(self).__name__
         require(self._library, extra="baselines", purpose=name)
         settings = self._checked_settings()
-        require_whole_counts(counts, name)
+        check_whole_counts(counts, name)
         arrays = {
             "word_starts": counts.indptr,
             "words": counts.indices,
@@ -197,24 +266,41 @@ class ForeignBaseline(TopicBaseline):
         }
         settings["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings["n_tags"] = int(tags.shape[1])
-        task = f"tagtopic.baselines.{self._library}_fits:{self._task}"
+        task = f"tagtopic.baselines.external_fits:{self._task}"
         return run_isolated(task, arrays, settings, name=f"{name} ({self._library})", timeout=self.timeout)
 
     def _checked_settings(self) -> dict[str, Any]:
-        """The parameters as JSON takes them, or an error for one that cannot be."""
-        check_settings(self, for_priors=self._for_priors)
+        """Return the constructor arguments as JSON values; raise for an invalid one."""
+        check_settings(self, named_priors=self._named_priors)
         settings = self.get_params(deep=False)
         del settings["random_state"], settings["timeout"]
         settings |= {name: int(value) for name, value in settings.items() if name in WHOLE_NUMBERS}
         return {**settings, "n_jobs": effective_n_jobs(self.n_jobs)}
 
 
-def check_settings(model: BaseEstimator, *, for_priors: Collection[str | None] = ()) -> None:
-    """Raise for a setting that cannot be; ``for_priors`` may stand where a prior's number is expected."""
+def tag_log_likelihood_matrix(counts: Any, tag_topics: Floats, topic_words: Floats) -> Float64s:
+    """Compute log p(d | tag) = sum_i log sum_z p(z | tag) p(w_i | z), the paper's score, for all documents and tags.
+
+    ``inference.likelihood`` computes the same document by document; for many documents at a time it is cheaper to
+    evaluate each word under each tag once. ``counts`` is CSR, ``topic_words`` (words, topics).
+    """
+    occurring = np.unique(counts.indices)
+    occurring_counts = counts[:, occurring].astype(np.float64)
+    words = np.asarray(topic_words[occurring], np.float64)
+    scores = np.empty((counts.shape[0], len(tag_topics)))
+    for first in range(0, len(tag_topics), BATCH_TAGS):
+        tags = slice(first, first + BATCH_TAGS)
+        logs = np.log(np.maximum(words @ np.asarray(tag_topics[tags], np.float64).T, LEAST))
+        scores[:, tags] = occurring_counts @ logs
+    return scores
+
+
+def check_settings(model: BaseEstimator, *, named_priors: Collection[str | None] = ()) -> None:
+    """Raise for an invalid constructor argument; ``named_priors`` are accepted in place of a prior's number."""
     for name, value in model.get_params(deep=False).items():
         if name in WHOLE_NUMBERS:
             _check_whole(name, value, least=0 if name == "burn_in" else 1)
-        elif name in POSITIVE_NUMBERS and value not in for_priors:
+        elif name in POSITIVE_NUMBERS and value not in named_priors:
             check_positive(name, value)
         elif name == "dtype" and value not in DTYPES:
             raise ValueError(f"dtype={value!r}: expected {' or '.join(map(repr, DTYPES))}")
@@ -226,38 +312,38 @@ def _check_whole(name: str, value: Any, least: int) -> None:
 
 
 def check_positive(name: str, value: Any, hint: str = "") -> None:
-    """Raise unless the value is a number above 0, and finite."""
+    """Raise unless the value is a finite number above 0."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
         raise ValueError(f"{name}={value!r}: expected a number above 0{hint}")
 
 
-def require_whole_counts(counts: Any, name: str) -> None:
-    """Raise if words are counted in fractions."""
+def check_whole_counts(counts: Any, name: str) -> None:
+    """Raise if word counts are fractional."""
     if counts.data.dtype.kind == "f":
         raise ValueError(f"{name} counts whole words, and the counts of this corpus are fractions")
 
 
-def of_seen_words(topic_words: Floats, occurs: NDArray[np.bool_]) -> Floats:
-    """Topics (words, topics) that sum to 1 over the words that occurred in training, and give the others nothing."""
-    seen = topic_words * occurs[:, None]
-    return np.asarray(seen / seen.sum(axis=0, dtype=np.float64))
-
-
-def normalised_rows(matrix: Floats) -> Floats:
-    """Rows that sum to 1; a row of zeros stays."""
-    totals = matrix.sum(axis=1, keepdims=True)
-    return np.asarray(matrix / np.where(totals > 0, totals, 1.0))
-
-
-def checked_corpus(X: Any) -> Corpus:
-    """X, or an error if it is no Corpus."""
+def check_corpus(X: Any) -> Corpus:
+    """Return X, or raise if it is not a Corpus."""
     if not isinstance(X, Corpus):
         raise TypeError(f"a baseline takes a tagtopic.Corpus, not {type(X).__name__}: Corpus.from_counts makes one")
     return X
 
 
+def restrict_to_seen_words(topic_words: Floats, occurs: NDArray[np.bool_]) -> Floats:
+    """Normalise topics (words, topics) over the words that occurred in training; other words get probability 0."""
+    seen = topic_words * occurs[:, None]
+    return np.asarray(seen / seen.sum(axis=0, dtype=np.float64))
+
+
+def normalise_rows(matrix: Floats) -> Floats:
+    """Scale rows to sum to 1; rows of zeros are kept."""
+    totals = matrix.sum(axis=1, keepdims=True)
+    return np.asarray(matrix / np.where(totals > 0, totals, 1.0))
+
+
 def without_unseen_tags(corpus: Corpus, tag_counts: Float64s) -> Corpus:
-    """The corpus without the tags that no document had in training."""
+    """Remove the tags that no training document had."""
     seen = tag_counts > 0
     if seen.all():
         return corpus

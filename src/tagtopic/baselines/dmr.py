@@ -1,9 +1,7 @@
-"""The Dirichlet-multinomial regression topic model.
+"""The Dirichlet-multinomial regression topic model (DMR).
 
-The effects of tags on topics in DMR, learnt from how many words of each document have each topic.
-
-The prior of a document's topics is alpha_dk = exp(intercept_k + sum of its tags' effects); the counts then are
-Dirichlet-multinomial, and the effects have a normal prior. Counts are whole, so that
+The prior of a document's topics is alpha_dk = exp(intercept_k + sum of its tags' effects). Given the topics of its
+tokens, the topic counts are Dirichlet-multinomial, and the effects have a normal prior. Counts are whole numbers, so
 lnGamma(alpha + n) - lnGamma(alpha) is a sum of n logarithms and no special function is needed.
 """
 
@@ -17,31 +15,40 @@ from sklearn.utils import check_random_state
 
 from tagtopic._core.arrays import Float64s, Int32s
 from tagtopic._core.jit import compiled
-from tagtopic.baselines.base import TopicBaseline, check_settings, normalised_rows, of_seen_words, require_whole_counts
+from tagtopic.baselines.base import (
+    TopicBaseline,
+    check_settings,
+    check_whole_counts,
+    normalise_rows,
+    restrict_to_seen_words,
+)
 from tagtopic.baselines.fold_in import fold_in
-from tagtopic.baselines.gibbs import Tokens, random_state, sweep
+from tagtopic.baselines.gibbs import Tokens, random_state, sweep_topics
 from tagtopic.corpus import Corpus
 
-LARGEST = 20.0
-"""Of the logarithm of a prior: beyond it nothing changes any more."""
+MAX_LOG_PRIOR = 20.0
+"""Upper limit of the logarithm of a prior; larger values make no difference."""
 
 INTERCEPT_SIGMA = 3.0
-"""The intercept is nearly free."""
+"""Standard deviation of the intercept's prior: nearly flat."""
 
-MEMORY = 5
-"""Steps that L-BFGS remembers; with thousands of tags each is large."""
+LBFGS_CORRECTIONS = 5
+"""Corrections that L-BFGS stores; with thousands of tags each is large."""
+
+LBFGS_STEPS = 30
+"""L-BFGS steps of each update of the effects; the next update continues from there."""
 
 
 @compiled
-def evidence(logs: Float64s, counts: Int32s, gradient: Float64s) -> float:
-    """Log p(counts | alpha = exp(logs)), the same for all orders of words; fills its gradient in ``logs``."""
+def log_evidence(logs: Float64s, counts: Int32s, gradient: Float64s) -> float:
+    """Return log p(counts | alpha = exp(logs)), without the multinomial coefficient; fill ``gradient`` in ``logs``."""
     value = 0.0
     n_topics = logs.shape[1]
     alpha = np.empty(n_topics)
     for d in range(logs.shape[0]):
         total, length = 0.0, 0
         for k in range(n_topics):
-            alpha[k] = math.exp(min(logs[d, k], LARGEST))
+            alpha[k] = math.exp(min(logs[d, k], MAX_LOG_PRIOR))
             total += alpha[k]
             length += counts[d, k]
         slope = 0.0
@@ -57,68 +64,87 @@ def evidence(logs: Float64s, counts: Int32s, gradient: Float64s) -> float:
     return value
 
 
-def learn_effects(
+def fit_effects(
     tags: Any, counts: Int32s, intercept: Float64s, effects: Float64s, *, centre: float, sigma: float, steps: int
 ) -> tuple[Float64s, Float64s]:
-    """The intercept (topics) and effects (tags, topics) of most posterior density, from those given, by L-BFGS.
+    """Maximise the posterior of the intercept (topics) and the effects (tags, topics) by L-BFGS from those given.
 
-    ``tags`` is (documents, tags) CSR. Effects are normal around 0 with deviation ``sigma``, the intercept around
-    ``centre``.
+    ``tags`` is (documents, tags) CSR. Effects are normal with mean 0 and standard deviation ``sigma``, the intercept
+    is normal with mean ``centre``.
     """
     from scipy.optimize import minimize
 
     matrix = tags.astype(np.float64)
-    turned = matrix.T.tocsr()
+    transposed = matrix.T.tocsr()
     n_topics = counts.shape[1]
     gradient = np.empty(counts.shape)
 
-    def loss(point: Float64s) -> tuple[float, Float64s]:
+    def negative_log_posterior(point: Float64s) -> tuple[float, Float64s]:
         table = point.reshape(-1, n_topics)
         logs = table[0] + matrix @ table[1:]
-        value = evidence(logs, counts, gradient)
-        away = table / sigma**2
-        away[0] = (table[0] - centre) / INTERCEPT_SIGMA**2
-        value -= 0.5 * float((away[1:] * table[1:]).sum() + (away[0] * (table[0] - centre)).sum())
-        slopes = np.vstack([gradient.sum(axis=0, keepdims=True), turned @ gradient]) - away
-        return -value, -slopes.ravel()
+        value = log_evidence(logs, counts, gradient)
+        scaled = table / sigma**2
+        scaled[0] = (table[0] - centre) / INTERCEPT_SIGMA**2
+        value -= 0.5 * float((scaled[1:] * table[1:]).sum() + (scaled[0] * (table[0] - centre)).sum())
+        gradients = np.vstack([gradient.sum(axis=0, keepdims=True), transposed @ gradient]) - scaled
+        return -value, -gradients.ravel()
 
     start = np.vstack([intercept[None, :], effects]).ravel()
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": MEMORY})
+    found = minimize(
+        negative_log_posterior,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": steps, "maxcor": LBFGS_CORRECTIONS},
+    )
     table = found.x.reshape(-1, n_topics)
     return table[0], table[1:]
 
 
-STEPS = 30
-"""Of L-BFGS each time that the effects are learnt; the next time goes on from there."""
-
-
 class DMR(TopicBaseline):
-    """DMR (Mimno and McCallum 2008): the prior of a document's topics is log-linear in its tags.
+    """Dirichlet-multinomial regression: the prior of a document's topics is log-linear in its tags.
 
-    A document's prior is exp(intercept + the sum of its tags' effects); ``tag_topics_`` is that of a document with the
-    one tag, scaled to sum to 1, by which tags are scored. Learnt as in the article: Gibbs sampling of the topics, and
-    every so often the effects by L-BFGS. (tomotopy's DMR hardly moves the effects of thousands of tags from their
-    random start; docs/decisions/baselines-implementation.md has the figures.)
+    The prior of a document is exp(intercept + the sum of its tags' effects). Learnt as in the article: Gibbs sampling
+    of the topics, interleaved with updates of the effects by L-BFGS. (In tomotopy's DMR the effects of thousands of
+    tags hardly move from their random initialisation; docs/decisions/baselines-implementation.md has the figures.)
 
     Parameters
     ----------
-    n_topics:
-        How many topics.
-    sweeps:
+    n_topics : int, default 50
+        Number of topics.
+    sweeps : int, default 1000
         Gibbs sweeps over the corpus.
-    document_topic_prior:
-        The prior of a document without tags before anything is learnt.
-    topic_word_prior:
+    document_topic_prior : float, default 0.1
+        Initial prior of each topic, and the prior mean of exp(intercept).
+    topic_word_prior : float, default 0.01
         Dirichlet prior of a topic's words, fixed.
-    sigma:
+    sigma : float, default 0.5
         Standard deviation of the normal prior of the effects. On IMDB (20 topics, 200 sweeps) completion perplexity was
         5414 with 1, 5305 with 0.5 and 5287 with 0.2.
-    optimise_every, burn_in:
-        The effects are learnt every so many sweeps, after so many, and at the end.
-    n_jobs:
-        Threads when new documents are inferred; sampling takes one.
-    random_state:
+    optimise_every : int, default 50
+        Sweeps between updates of the effects; the last update follows the last sweep.
+    burn_in : int, default 50
+        Sweeps before the first update of the effects.
+    n_jobs : int or None, default 1
+        Threads that infer new documents; sampling uses one.
+    random_state : int, RandomState or None, default None
         Seed.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_topics, n_words)
+        Word distribution of each topic.
+    tag_topics_ : ndarray of shape (n_tags, n_topics)
+        The prior of a document with one tag, scaled to sum to 1; tags are scored by it.
+    intercept_ : ndarray of shape (n_topics,)
+        Logarithm of the prior of an untagged document.
+    tag_effects_ : ndarray of shape (n_tags, n_topics)
+        What each tag adds to the logarithm of the prior.
+
+    References
+    ----------
+    Mimno, D. and McCallum, A. (2008). Topic models conditioned on arbitrary features with Dirichlet-multinomial
+    regression. Proceedings of the 24th Conference on Uncertainty in Artificial Intelligence, 411-418.
 
     Examples
     --------
@@ -156,43 +182,43 @@ class DMR(TopicBaseline):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learn(self, corpus: Corpus) -> None:
+    def _fit(self, corpus: Corpus) -> None:
         check_settings(self)
-        require_whole_counts(corpus.counts, type(self).__name__)
+        check_whole_counts(corpus.counts, type(self).__name__)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         tokens = Tokens.of(corpus.counts, self.n_topics, rng)
         state = random_state(rng)
-        documents = tokens.table(tokens.owners(), len(corpus), self.n_topics)
-        words = tokens.table(tokens.words, corpus.n_words, self.n_topics)
+        documents = tokens.topic_counts(tokens.documents(), len(corpus), self.n_topics)
+        words = tokens.topic_counts(tokens.words, corpus.n_words, self.n_topics)
         totals = words.sum(axis=0, dtype=np.int64)
         intercept = np.full(self.n_topics, np.log(self.document_topic_prior))
         effects = np.zeros((corpus.n_tags, self.n_topics))
         prior = _prior(np.tile(intercept, (len(corpus), 1)))
         for done in range(1, self.sweeps + 1):
-            sweep(
+            sweep_topics(
                 tokens.starts, tokens.words, tokens.topics, documents, words, totals, prior, self.topic_word_prior,
                 state,
             )  # fmt: skip
             if done == self.sweeps or (done > self.burn_in and done % self.optimise_every == 0):
-                intercept, effects = learn_effects(
+                intercept, effects = fit_effects(
                     corpus.tags, documents, intercept, effects,
-                    centre=float(np.log(self.document_topic_prior)), sigma=self.sigma, steps=STEPS,
+                    centre=float(np.log(self.document_topic_prior)), sigma=self.sigma, steps=LBFGS_STEPS,
                 )  # fmt: skip
                 prior = _prior(intercept + corpus.tags.astype(np.float64) @ effects)
-        self._keep(words, intercept, effects)
+        self._set_learnt(words, intercept, effects)
 
-    def _keep(self, word_topics: Any, intercept: Float64s, effects: Float64s) -> None:
-        topic_words = of_seen_words(word_topics + self.topic_word_prior, self.word_counts_ > 0)
+    def _set_learnt(self, word_topics: Any, intercept: Float64s, effects: Float64s) -> None:
+        topic_words = restrict_to_seen_words(word_topics + self.topic_word_prior, self.word_counts_ > 0)
         self.components_ = np.ascontiguousarray(topic_words, np.float32).T
         self.intercept_, self.tag_effects_ = intercept, effects
-        self.tag_topics_ = normalised_rows(_prior(intercept + effects))
+        self.tag_topics_ = normalise_rows(_prior(intercept + effects))
         self.tag_topics_[self.tag_counts_ == 0] = 0.0
 
-    def _mix(self, corpus: Corpus) -> Float64s:
+    def _topic_mixes(self, corpus: Corpus) -> Float64s:
         prior = _prior(self.intercept_ + corpus.tags.astype(np.float64) @ self.tag_effects_)
         return fold_in(corpus.counts, self.topic_words_, prior, self.n_jobs)
 
 
 def _prior(logarithms: Float64s) -> Float64s:
-    """exp, with a little added so that no topic is closed, and no overflow where many effects add up."""
-    return np.exp(np.minimum(logarithms, 20.0)) + 1e-10
+    """Exponentiate without overflow, plus a small constant so that every topic stays possible."""
+    return np.exp(np.minimum(logarithms, MAX_LOG_PRIOR)) + 1e-10

@@ -1,10 +1,10 @@
-"""The topic mixes of new documents, where topics and a Dirichlet prior of each document's mix are known.
+"""Folding in: topic mixes of new documents given the topics and a Dirichlet prior of each document's mix.
 
-The posterior mean by zero-order collapsed variational inference (Asuncion et al. 2009, "CVB0"): a word's share of topic
-k is proportional to psi_wk (N_k - own share + alpha_k), where N_k are the document's words in topic k; a word that
-counts less than one takes no more than its part away. On IMDB, with topics and prior of tomotopy's LDA (K = 50),
-completion perplexity was 5385 this way, 5341 by the mean of 200 Gibbs samples, 5718 by mean field, and 5954 by
-tomotopy's own ``infer``, which gives one Gibbs sample and not a mean.
+Computes the posterior mean by CVB0 (Asuncion et al. 2009): the responsibility of topic k for a token of word w is
+proportional to psi_wk (N_k - r_wk + alpha_k), where N_k is the expected count of topic k in the document and r_wk the
+token's present responsibility; a word counted less than once subtracts only its count. On IMDB, with topics and prior
+of tomotopy's LDA (K = 50), completion perplexity was 5385 by this method, 5341 by the mean of 200 Gibbs samples, 5718
+by mean field, and 5954 by tomotopy's own ``infer``, which returns one Gibbs sample instead of a mean.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CHUNK_ENTRIES = 1 << 13
 
 
 class Words(NamedTuple):
-    """Words of documents: entries ``starts[d]:starts[d + 1]`` of ``words`` and ``counts`` are those of document d."""
+    """Bags of words in CSR form: document d has entries ``starts[d]:starts[d + 1]`` of ``words`` and ``counts``."""
 
     starts: Int64s
     words: Int32s
@@ -33,7 +33,7 @@ class Words(NamedTuple):
 
 
 class TopicPriors(NamedTuple):
-    """By document, the topics that are open to it and their Dirichlet prior, in the same form."""
+    """The topics that each document may use, and their Dirichlet prior, in CSR form."""
 
     starts: Int64s
     topics: Int32s
@@ -41,21 +41,21 @@ class TopicPriors(NamedTuple):
 
 
 @compiled
-def sweep_words(rows: Float64s, counts: Floats, prior: Float64s, shares: Float64s, totals: Float64s) -> float:
-    """One CVB0 sweep over a document's words, in place; returns how much of it moved (a sum of absolute changes)."""
+def sweep_words(rows: Float64s, counts: Floats, prior: Float64s, responsibilities: Float64s, totals: Float64s) -> float:
+    """Run one CVB0 sweep over a document's words, in place; return the sum of absolute changes of expected counts."""
     n_topics = prior.shape[0]
     moved = 0.0
     for i in range(rows.shape[0]):
         own = min(counts[i], 1.0)
         total = 0.0
         for k in range(n_topics):
-            total += rows[i, k] * max(totals[k] - own * shares[i, k] + prior[k], 0.0)
+            total += rows[i, k] * max(totals[k] - own * responsibilities[i, k] + prior[k], 0.0)
         if total <= 0.0:
             continue
         for k in range(n_topics):
-            share = rows[i, k] * max(totals[k] - own * shares[i, k] + prior[k], 0.0) / total
-            change = counts[i] * (share - shares[i, k])
-            shares[i, k] = share
+            responsibility = rows[i, k] * max(totals[k] - own * responsibilities[i, k] + prior[k], 0.0) / total
+            change = counts[i] * (responsibility - responsibilities[i, k])
+            responsibilities[i, k] = responsibility
             totals[k] += change
             moved += abs(change)
     return moved
@@ -72,27 +72,27 @@ def fold_in_documents(
     sweeps: int,
     tolerance: float,
 ) -> None:
-    """Fill ``mixes[first:last]``: each row sums to 1 over the topics open to its document."""
+    """Fill ``mixes[first:last]``; each row sums to 1 over the topics that its document may use."""
     for d in range(first, last):
         start, n_words = documents.starts[d], documents.starts[d + 1] - documents.starts[d]
         topics = priors.topics[priors.starts[d] : priors.starts[d + 1]]
         prior = priors.values[priors.starts[d] : priors.starts[d + 1]]
         counts = documents.counts[start : start + n_words]
-        rows, shares = np.empty((n_words, len(topics))), np.empty((n_words, len(topics)))
+        rows, responsibilities = np.empty((n_words, len(topics))), np.empty((n_words, len(topics)))
         totals = np.zeros(len(topics))
         for i in range(n_words):
             word = documents.words[start + i]
             weight = 0.0
             for k in range(len(topics)):
                 rows[i, k] = topic_words[word, topics[k]]
-                shares[i, k] = rows[i, k] * prior[k]
-                weight += shares[i, k]
+                responsibilities[i, k] = rows[i, k] * prior[k]
+                weight += responsibilities[i, k]
             for k in range(len(topics)):
-                shares[i, k] = shares[i, k] / weight if weight > 0.0 else 0.0
-                totals[k] += counts[i] * shares[i, k]
+                responsibilities[i, k] = responsibilities[i, k] / weight if weight > 0.0 else 0.0
+                totals[k] += counts[i] * responsibilities[i, k]
         length = counts.sum()
         for _ in range(sweeps):
-            if sweep_words(rows, counts, prior, shares, totals) <= tolerance * length:
+            if sweep_words(rows, counts, prior, responsibilities, totals) <= tolerance * length:
                 break
         weight = totals.sum() + prior.sum()
         for k in range(len(topics)):
@@ -100,10 +100,10 @@ def fold_in_documents(
 
 
 def fold_in(counts: Any, topic_words: Floats, prior: Any, n_jobs: int | None = 1) -> Float64s:
-    """Mixes (documents, topics) of documents given as CSR counts.
+    """Infer the topic mixes (documents, topics) of documents given as CSR counts.
 
     ``topic_words`` is (words, topics); ``prior`` is one Dirichlet prior for all documents (topics), one for each
-    (documents, topics), or a CSR matrix of these in which topics that are closed to a document have no entry.
+    (documents, topics), or a CSR matrix of these without entries for the topics that a document may not use.
     """
     n_documents, n_topics = counts.shape[0], topic_words.shape[1]
     documents = words_of(counts)
@@ -118,7 +118,7 @@ def fold_in(counts: Any, topic_words: Floats, prior: Any, n_jobs: int | None = 1
 
 
 def words_of(counts: Any) -> Words:
-    """A CSR matrix as the kernels take it."""
+    """Convert a CSR matrix to the arrays that kernels take."""
     return Words(
         read_only(counts.indptr, np.int64), read_only(counts.indices, np.int32), read_only(counts.data, np.float64)
     )

@@ -1,8 +1,9 @@
-"""Collapsed Gibbs sampling of topics: each word's topic is drawn given those of all other words.
+"""Collapsed Gibbs sampling: the topic of each token is drawn given the topics of all other tokens.
 
-Two kinds: the topics of a document have a Dirichlet prior (LDA, DMR), or each word belongs to one of the document's
-tags, whose topics have one (the Author-Topic model). Random numbers come from a state of one's own, so that a
-seed decides.
+``sweep_topics`` is for models in which a document's topics have a Dirichlet prior (LDA, DMR),
+``sweep_tags_and_topics`` for the Author-Topic model, in which each token belongs to one of the document's tags and a
+tag's topics have a Dirichlet prior. The state of the random generator is an argument, so results depend on the seed
+alone.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ State = NDArray[np.uint64]
 
 @dataclass
 class Tokens:
-    """A corpus word by word: document d has ``words[starts[d]:starts[d + 1]]``, and ``topics`` beside them."""
+    """The tokens of a corpus: document d has ``words[starts[d]:starts[d + 1]]`` with ``topics`` in the same places."""
 
     starts: Int64s
     words: Int32s
@@ -29,31 +30,31 @@ class Tokens:
 
     @classmethod
     def of(cls, counts: Any, n_topics: int, rng: np.random.Generator) -> Tokens:
-        """The words of a CSR matrix of whole counts, with topics at random."""
+        """Expand a CSR matrix of whole counts to tokens with random topics."""
         lengths = np.add.reduceat(np.append(counts.data, 0), counts.indptr[:-1]) * (np.diff(counts.indptr) > 0)
         words = np.repeat(counts.indices, counts.data).astype(np.int32)
         topics = rng.integers(n_topics, size=len(words), dtype=np.int32)
         return cls(offsets_of(lengths), words, topics)
 
-    def owners(self) -> Int64s:
-        """The document of each word."""
+    def documents(self) -> Int64s:
+        """Return the document of each token."""
         return owners_of(self.starts)
 
-    def table(self, rows: Any, n_rows: int, n_topics: int) -> Int32s:
-        """How many words of each row (a document, a tag, a word) have each topic."""
+    def topic_counts(self, rows: Any, n_rows: int, n_topics: int) -> Int32s:
+        """Count the tokens of each row (a document, a tag or a word) and topic."""
         cells = rows.astype(np.int64) * n_topics + self.topics
-        counted = np.bincount(cells, minlength=n_rows * n_topics)
-        return counted.reshape(n_rows, n_topics).astype(np.int32)
+        counts = np.bincount(cells, minlength=n_rows * n_topics)
+        return counts.reshape(n_rows, n_topics).astype(np.int32)
 
 
 def random_state(rng: np.random.Generator) -> State:
-    """The state of ``uniform``."""
+    """Draw an initial state for ``uniform``."""
     return rng.integers(1, 2**63, size=1, dtype=np.uint64)
 
 
 @compiled
 def uniform(state: State) -> float:
-    """A number from 0 to below 1 (xorshift64*)."""
+    """Draw a number from [0, 1) (xorshift64*)."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -63,8 +64,8 @@ def uniform(state: State) -> float:
 
 
 @compiled
-def draw(cumulated: Float64s, n: int, state: State) -> int:
-    """A position below n with probability proportional to the steps of ``cumulated``."""
+def sample_index(cumulated: Float64s, n: int, state: State) -> int:
+    """Draw an index below n with probability proportional to the increments of ``cumulated``."""
     target = uniform(state) * cumulated[n - 1]
     low, high = 0, n - 1
     while low < high:
@@ -77,19 +78,19 @@ def draw(cumulated: Float64s, n: int, state: State) -> int:
 
 
 @compiled_reordering
-def _weigh_words(word: Int32s, smoothing: float, inverse: Float64s, out: Float64s) -> None:
+def _word_weights(word: Int32s, smoothing: float, inverse: Float64s, out: Float64s) -> None:
     for k in range(word.shape[0]):
         out[k] = (word[k] + smoothing) * inverse[k]
 
 
 @compiled_reordering
-def _weigh(counts: Int32s, prior: Float64s, words: Float64s, scale: float, out: Float64s) -> None:
+def _topic_weights(counts: Int32s, prior: Float64s, words: Float64s, scale: float, out: Float64s) -> None:
     for k in range(counts.shape[0]):
         out[k] = (counts[k] + prior[k]) * words[k] * scale
 
 
 @compiled
-def sweep(
+def sweep_topics(
     starts: Int64s,
     words: Int32s,
     topics: Int32s,
@@ -100,10 +101,10 @@ def sweep(
     smoothing: float,
     state: State,
 ) -> None:
-    """Draw every word's topic once. ``prior`` is (documents, topics), ``smoothing`` the prior count of each word."""
+    """Draw every token's topic once. ``prior`` is (documents, topics), ``smoothing`` the prior count of each word."""
     n_words, n_topics = word_topics.shape
     inverse = 1.0 / (totals + n_words * smoothing)
-    of_word, weights = np.empty(n_topics), np.empty(n_topics)
+    word_weights, weights = np.empty(n_topics), np.empty(n_topics)
     for d in range(starts.shape[0] - 1):
         for i in range(starts[d], starts[d + 1]):
             word, old = words[i], topics[i]
@@ -111,11 +112,11 @@ def sweep(
             word_topics[word, old] -= 1
             totals[old] -= 1
             inverse[old] = 1.0 / (totals[old] + n_words * smoothing)
-            _weigh_words(word_topics[word], smoothing, inverse, of_word)
-            _weigh(document_topics[d], prior[d], of_word, 1.0, weights)
+            _word_weights(word_topics[word], smoothing, inverse, word_weights)
+            _topic_weights(document_topics[d], prior[d], word_weights, 1.0, weights)
             for k in range(1, n_topics):
                 weights[k] += weights[k - 1]
-            new = draw(weights, n_topics, state)
+            new = sample_index(weights, n_topics, state)
             topics[i] = new
             document_topics[d, new] += 1
             word_topics[word, new] += 1
@@ -124,11 +125,11 @@ def sweep(
 
 
 @compiled
-def sweep_tags(
+def sweep_tags_and_topics(
     starts: Int64s,
     words: Int32s,
     topics: Int32s,
-    chosen: Int32s,
+    token_tags: Int32s,
     tag_starts: Int64s,
     tags: Int32s,
     tag_topics: Int32s,
@@ -139,33 +140,35 @@ def sweep_tags(
     smoothing: float,
     state: State,
 ) -> None:
-    """Draw every word's tag and topic once, together; ``chosen`` is the tag of each word, as a column."""
+    """Draw every token's tag and topic jointly, once; ``token_tags`` has the column of each token's tag."""
     n_words, n_topics = word_topics.shape
     inverse = 1.0 / (totals + n_words * smoothing)
-    most = 0
+    max_tags = 0
     for d in range(starts.shape[0] - 1):
-        most = max(most, tag_starts[d + 1] - tag_starts[d])
-    flat = np.full(n_topics, prior)
-    of_word, weights = np.empty(n_topics), np.empty(most * n_topics)
+        max_tags = max(max_tags, tag_starts[d + 1] - tag_starts[d])
+    flat_prior = np.full(n_topics, prior)
+    word_weights, weights = np.empty(n_topics), np.empty(max_tags * n_topics)
     for d in range(starts.shape[0] - 1):
-        mine = tags[tag_starts[d] : tag_starts[d + 1]]
+        own_tags = tags[tag_starts[d] : tag_starts[d + 1]]
         for i in range(starts[d], starts[d + 1]):
-            word, old, tag = words[i], topics[i], chosen[i]
+            word, old, tag = words[i], topics[i], token_tags[i]
             tag_topics[tag, old] -= 1
             tag_totals[tag] -= 1
             word_topics[word, old] -= 1
             totals[old] -= 1
             inverse[old] = 1.0 / (totals[old] + n_words * smoothing)
-            _weigh_words(word_topics[word], smoothing, inverse, of_word)
-            for j in range(mine.shape[0]):
-                scale = 1.0 / (tag_totals[mine[j]] + n_topics * prior)
-                _weigh(tag_topics[mine[j]], flat, of_word, scale, weights[j * n_topics : (j + 1) * n_topics])
-            n = mine.shape[0] * n_topics
+            _word_weights(word_topics[word], smoothing, inverse, word_weights)
+            for j in range(own_tags.shape[0]):
+                scale = 1.0 / (tag_totals[own_tags[j]] + n_topics * prior)
+                _topic_weights(
+                    tag_topics[own_tags[j]], flat_prior, word_weights, scale, weights[j * n_topics : (j + 1) * n_topics]
+                )
+            n = own_tags.shape[0] * n_topics
             for k in range(1, n):
                 weights[k] += weights[k - 1]
-            place = draw(weights, n, state)
-            tag, new = mine[place // n_topics], place % n_topics
-            topics[i], chosen[i] = new, tag
+            place = sample_index(weights, n, state)
+            tag, new = own_tags[place // n_topics], place % n_topics
+            topics[i], token_tags[i] = new, tag
             tag_topics[tag, new] += 1
             tag_totals[tag] += 1
             word_topics[word, new] += 1

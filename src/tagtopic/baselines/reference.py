@@ -1,4 +1,4 @@
-"""The kernels of the baselines once more, in NumPy and to be read; tests assert that both agree."""
+"""Reference implementations of the baselines' kernels, in plain NumPy; tests compare both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tagtopic._core.arrays import Float64s
 def fold_in_document(
     rows: Float64s, counts: Float64s, prior: Float64s, sweeps: int, tolerance: float = 0.0
 ) -> Float64s:
-    """``fold_in.fold_in_documents`` for one document: rows are psi (its words, the topics open to it)."""
+    """``fold_in.fold_in_documents`` for one document; rows are psi (its words, the topics that it may use)."""
     shares = rows * prior
     shares /= shares.sum(axis=1, keepdims=True)
     for _ in range(sweeps):
@@ -31,7 +31,7 @@ def fold_in_document(
 def corr_document(
     log_psi: Float64s, counts: Float64s, log_tau: Float64s, alpha: Float64s, phi: Float64s, sweeps: int
 ) -> tuple[Float64s, Float64s, Float64s]:
-    """``corr_e_step.sweep_corr_document``: phi, lambda and gamma, the last two best for phi."""
+    """``corr_lda.sweep_corr_document``: phi, and the lambda and gamma that maximise the bound given phi."""
     for _ in range(sweeps):
         gamma = alpha + phi.sum(axis=0)
         shares = _softmax(log_psi @ phi.T)
@@ -48,7 +48,7 @@ def corr_bound(
     shares: Float64s,
     gamma: Float64s,
 ) -> float:
-    """The bound of one document at any phi, lambda (here ``shares``) and gamma: E[log p] - E[log q], term by term."""
+    """Compute the bound of one document at any phi, lambda (``shares``) and gamma: E[log p] - E[log q] term by term."""
     log_theta = digamma(gamma) - digamma(gamma.sum())
     theta = _log_dirichlet(log_theta, alpha) - _log_dirichlet(log_theta, gamma)
     topics = (phi * log_theta).sum() - _negative_entropy(phi)
@@ -75,22 +75,22 @@ def _softmax(logarithms: Float64s) -> Float64s:
 
 
 def dmr_evidence(logs: Float64s, counts: Any) -> float:
-    """``dmr_effects.evidence``: Dirichlet-multinomial, with alpha = exp(logs)."""
+    """``dmr.log_evidence``: the log Dirichlet-multinomial probability with alpha = exp(logs)."""
     alpha = np.exp(logs)
-    whole = gammaln(alpha.sum(axis=1)) - gammaln((alpha + counts).sum(axis=1))
-    return float((whole + (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=1)).sum())
+    totals = gammaln(alpha.sum(axis=1)) - gammaln((alpha + counts).sum(axis=1))
+    return float((totals + (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=1)).sum())
 
 
 def ctm_bound(
     psi: Float64s, counts: Float64s, mean: Float64s, precision: Float64s, means: Float64s, variances: Float64s
 ) -> float:
-    """``ctm_e_step.infer_document``'s bound, term by term: E[log p] - E[log q] with phi and zeta at their best."""
+    """The bound of ``ctm_inference.infer_document``, E[log p] - E[log q] term by term, maximised over phi and zeta."""
     phi = _softmax(np.log(psi) + means)
     log_zeta = float(logsumexp(means + variances / 2))
     words = counts @ (phi * np.log(psi)).sum(axis=1)
     topics = counts @ (phi @ means) - counts.sum() * log_zeta - counts @ _negative_entropies(phi)
-    away = means - mean
+    deviation = means - mean
     prior = 0.5 * np.linalg.slogdet(precision)[1] - 0.5 * len(mean) * np.log(2 * np.pi)
-    prior -= 0.5 * (away @ precision @ away + np.diag(precision) @ variances)
+    prior -= 0.5 * (deviation @ precision @ deviation + np.diag(precision) @ variances)
     entropy = 0.5 * np.log(2 * np.pi * np.e * variances).sum()
     return float(words + topics + prior + entropy)
