@@ -27,9 +27,9 @@ from tagtopic import LDA, TWDA, TWTM, Corpus
 from tagtopic.baselines.fold_in import fold_in
 from tagtopic.corpus.text.rules import TagRules
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.experiments.data import AUTHORS_RULES
-from tagtopic.experiments.grid import Grid, Row, Settings
-from tagtopic.experiments.tables import different, mean_and_spread, where
+from tagtopic.experiments.dataset import TWTM_FORMAT_RULES
+from tagtopic.experiments.grid import ExperimentGrid, Row, Settings
+from tagtopic.experiments.results import distinct, format_mean, where
 from tagtopic.models import _inputs
 
 OURS = {"TWDA": TWDA, "LDA (ours)": LDA, "TWTM": TWTM}
@@ -115,7 +115,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def read(arguments: argparse.Namespace) -> tuple[Corpus, Corpus]:
     """The training and the test documents."""
-    rules = AUTHORS_RULES if arguments.path.suffix == ".twtm" else {}
+    rules = TWTM_FORMAT_RULES if arguments.path.suffix == ".twtm" else {}
     corpus = Corpus.read(arguments.path, **rules)
     groups = None
     if arguments.groups:
@@ -134,11 +134,11 @@ def read(arguments: argparse.Namespace) -> tuple[Corpus, Corpus]:
 
 def table(rows: list[Row]) -> str:
     """Models by number of topics, mean and spread over seeds."""
-    topics = sorted(different(rows, "topics"))
+    topics = sorted(distinct(rows, "topics"))
     lines = [f"| | {' | '.join(f'K = {k}' for k in topics)} |", "|---" * (len(topics) + 1) + "|"]
-    for name in different(rows, "scored"):
+    for name in distinct(rows, "scored"):
         own = [where(rows, scored=name, topics=k) for k in topics]
-        cells = (f"{mean_and_spread(some, 'perplexity', 0)} ({len(some)})" if some else "–" for some in own)
+        cells = (f"{format_mean(some, 'perplexity', 0)} ({len(some)})" if some else "–" for some in own)
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", "In brackets: how many seeds."])
 
@@ -160,7 +160,7 @@ def main() -> None:
         for k in map(int, arguments.topics.split(","))
         for name in arguments.models.split(",")
     ]
-    grid = Grid(arguments.output, train.fingerprint() + test.fingerprint())
+    grid = ExperimentGrid(arguments.output, train.fingerprint() + test.fingerprint())
     found = grid.run(cells, lambda settings: measure(train, test, settings), minutes=arguments.minutes, tell=print)
     text = table([row for cell in found for row in cell.table])
     (arguments.output / "perplexity.md").write_text(text + "\n", "utf-8")

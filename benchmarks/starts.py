@@ -21,8 +21,8 @@ from sklearn.cluster import MiniBatchKMeans
 
 from perplexity import options, read
 from tagtopic import TWDA, Corpus
-from tagtopic.experiments.grid import Grid, Row, Settings
-from tagtopic.experiments.tables import different, mean_and_spread, where
+from tagtopic.experiments.grid import ExperimentGrid, Row, Settings
+from tagtopic.experiments.results import distinct, format_mean, where
 from tagtopic.models import _init
 
 STARTS = ("merged", "nmf", "random", "k-means")
@@ -72,13 +72,13 @@ def main() -> None:
     cells: list[Settings] = [
         {"start": name, "topics": arguments.topics, "seed": seed} for seed in range(arguments.seeds) for name in STARTS
     ]
-    grid = Grid(arguments.output, train.fingerprint() + test.fingerprint())
+    grid = ExperimentGrid(arguments.output, train.fingerprint() + test.fingerprint())
     found = grid.run(cells, lambda settings: measure(train, test, settings), tell=print)
     rows = [row for cell in found for row in cell.table]
-    for name in different(rows, "start"):
+    for name in distinct(rows, "start"):
         own = where(rows, start=name)
         print(
-            f"{name}: {mean_and_spread(own, 'perplexity', 0)}, the start {mean_and_spread(own, 'seconds', 1)} CPU s, "
+            f"{name}: {format_mean(own, 'perplexity', 0)}, the start {format_mean(own, 'seconds', 1)} CPU s, "
             f"{json.dumps([row['iterations'] for row in own])} iterations"
         )
 

@@ -18,13 +18,13 @@ from scipy.stats import spearmanr
 
 from tagtopic import TWDA, TWTM, Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.experiments.data import AUTHORS_RULES
+from tagtopic.experiments.dataset import TWTM_FORMAT_RULES
 from tagtopic.inference.methods import METHODS
 
 
 def on_corpus(path: Path, method: str, topics: int, seed: int) -> str:
     """Perplexity of the held-out fifth, CPU seconds and iterations."""
-    corpus = Corpus.read(path, progress=False, **(AUTHORS_RULES if path.suffix == ".twtm" else {}))
+    corpus = Corpus.read(path, progress=False, **(TWTM_FORMAT_RULES if path.suffix == ".twtm" else {}))
     train, test = corpus.split(0.2, 0)
     begun = time.process_time()
     model = TWDA(topics, inference=method, random_state=seed, progress=False).fit(train)

@@ -29,8 +29,8 @@ USES = {
     "spark": "from tagtopic.engines import SparkEngine; SparkEngine(master='local[1]')",
     "baselines": "from tagtopic.baselines import LDA; LDA(2, sweeps=5).fit(corpus)\n"
     "from tagtopic.evaluation.coherence import coherence; coherence(model, corpus, n_words=2)",
-    "experiments": "from tagtopic.experiments import Plan, planted, run\n"
-    "run('tags', planted(quick=True), 'out', Plan(quick=True, models=('tf-idf centroid',)), progress=False)",
+    "experiments": "from tagtopic.experiments import Plan, planted_dataset, run\n"
+    "run('tags', planted_dataset(quick=True), 'out', Plan(quick=True, models=('tf-idf centroid',)), progress=False)",
 }
 TOGETHER = "explore,spark,experiments"
 

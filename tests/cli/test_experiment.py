@@ -80,7 +80,7 @@ def test_what_failed_is_told_in_every_run_and_is_an_error(
 
     asked = ("experiment", "tags", "--corpus", "planted", "--quick", "-m", "tf-idf centroid", "-j", "1", "-q")
     with monkeypatch.context() as patch:
-        patch.setattr(TfidfCentroid, "_learn", broken)
+        patch.setattr(TfidfCentroid, "_fit", broken)
         first = tagtopic(*asked, "--folds", "2", "--output", tmp_path)
     again = tagtopic(*asked, "--folds", "2", "--output", tmp_path)
     for outcome in (first, again):
@@ -102,5 +102,5 @@ def test_authors_format_is_taken_as_it_is(tagtopic: Command, tmp_path: Path) -> 
     assert "on Corpus(60 documents, 3 words, 2 tags)" in outcome.err
     cells = [json.loads(file.read_text()) for file in (tmp_path / "out" / "cells").iterdir()]
     assert [cell["error"] for cell in cells] == [None]
-    assert "no topics: share of tags among the first n" in outcome.out
+    assert "no topics: recall of tags at n" in outcome.out
     assert "K = 0" not in outcome.out

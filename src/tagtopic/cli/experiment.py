@@ -14,7 +14,7 @@ from tagtopic.cli.options import examples
 from tagtopic.cli.output import print_text, remark
 
 if TYPE_CHECKING:
-    from tagtopic.experiments import Outcome, Subject
+    from tagtopic.experiments import Dataset, ExperimentResult
 
 
 class Name(StrEnum):
@@ -93,8 +93,8 @@ def experiment(
 
     Each finished cell of the grid is kept in the folder, so a run that was killed goes on where it was.
     """
-    from tagtopic.experiments import NAMES, Choice, Plan, run
-    from tagtopic.experiments.plots import require_matplotlib
+    from tagtopic.experiments import EXPERIMENT_NAMES, Plan, Selection, run
+    from tagtopic.experiments.results import require_matplotlib
 
     require_matplotlib()
     if name is Name.ALL and models:
@@ -103,64 +103,68 @@ def experiment(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    choice = Choice(labels, options.several(kinds), min_tag_documents, documents)
+    selection = Selection(labels, options.several(kinds), min_tag_documents, documents)
     plan = Plan(
         quick=quick, topics=_numbers(topics, "-k"), folds=folds, models=tuple(models) if models else None,
         workers=_numbers(workers, "--workers", least=0), jobs=jobs,
     )  # fmt: skip
-    subject = _subject(corpus, columns, choice, quick=quick, jobs=jobs, quiet=quiet)
-    remark(f"on {subject.corpus!r}", quiet=quiet)
-    chosen = [one for one in NAMES if name in (Name.ALL, one)]
-    if name is Name.ALL and subject.labels is None:
+    dataset = _dataset(corpus, columns, selection, quick=quick, jobs=jobs, quiet=quiet)
+    remark(f"on {dataset.corpus!r}", quiet=quiet)
+    chosen = [one for one in EXPERIMENT_NAMES if name in (Name.ALL, one)]
+    if name is Name.ALL and dataset.labels is None:
         remark("without --labels there is nothing to classify: left out", quiet=quiet)
         chosen.remove("classify")
     failed = 0
     for one in chosen:
-        outcome = run(
-            one, subject, output, plan, redo=tuple(redo or ()), minutes=minutes,
-            progress=False if quiet else None, tell=lambda sentence: _tell(sentence, quiet=quiet),
+        result = run(
+            one, dataset, output, plan, redo=tuple(redo or ()), minutes=minutes,
+            progress=False if quiet else None, log=lambda message: _log(message, quiet=quiet),
         )  # fmt: skip
-        for table in outcome.tables:
+        for table in result.tables:
             print_text(table.markdown())
-        remark(f"wrote {', '.join(map(str, outcome.files))}", quiet=quiet)
-        _tell_of_failures(outcome)
-        failed += len(outcome.failed)
+        remark(f"wrote {', '.join(map(str, result.files))}", quiet=quiet)
+        _report_failures(result)
+        failed += len(result.failed)
     if failed:
         raise typer.Exit(1)
 
 
-def _tell(sentence: str, *, quiet: bool) -> None:
-    """A failure is an error and is said always."""
-    remark(sentence, quiet=quiet and not sentence.startswith("failed"))
+def _log(message: str, *, quiet: bool) -> None:
+    """Print a message; failures are printed even if quiet."""
+    remark(message, quiet=quiet and not message.startswith("failed"))
 
 
 def _numbers(value: str | None, option: str, least: int = 1) -> tuple[int, ...] | None:
     return None if value is None else options.whole_numbers(value, option, least)
 
 
-def _tell_of_failures(outcome: Outcome) -> None:
-    """How many cells failed, in this run or before, and why."""
-    n = len(outcome.failed)
+def _report_failures(result: ExperimentResult) -> None:
+    """Print how many cells failed, in this run or an earlier one, and why."""
+    n = len(result.failed)
     if n:
         cells = "1 cell" if n == 1 else f"{n} cells"
-        remark(f"{outcome.experiment.name}: {cells} failed: --redo failed measures {'it' if n == 1 else 'them'} again")
-        for reason, times in Counter(cell.error for cell in outcome.failed).items():
+        remark(f"{result.experiment.name}: {cells} failed: --redo failed measures {'it' if n == 1 else 'them'} again")
+        for reason, times in Counter(cell.error for cell in result.failed).items():
             remark(f"  {times} × {reason}")
 
 
-def _subject(files: list[str], columns: Columns, choice: Any, *, quick: bool, jobs: int | None, quiet: bool) -> Subject:
+def _dataset(
+    files: list[str], columns: Columns, selection: Any, *, quick: bool, jobs: int | None, quiet: bool
+) -> Dataset:
     """The embedded or the planted corpus, or what the files hold."""
-    from tagtopic.experiments import data as subjects
+    from tagtopic.experiments import dataset as datasets
 
-    made = files[0] if files in ([subjects.PLANTED], [subjects.EMBEDDED]) else None
-    if made and (choice != subjects.Choice() or columns != Columns.of(None, None, None, None, None, skip_errors=False)):
+    made = files[0] if files in ([datasets.PLANTED], [datasets.EMBEDDED]) else None
+    if made and (
+        selection != datasets.Selection() or columns != Columns.of(None, None, None, None, None, skip_errors=False)
+    ):
         raise ValueError(
             f"--corpus {made} has documents, tags and labels of its own: options that choose among them are for files"
         )
-    if made == subjects.PLANTED:
-        return subjects.planted(quick=quick)
-    if made == subjects.EMBEDDED:
+    if made == datasets.PLANTED:
+        return datasets.planted_dataset(quick=quick)
+    if made == datasets.EMBEDDED:
         remark("reading the documentation of this Python…", quiet=quiet)
-        return subjects.embedded(quick=quick)
-    rules = subjects.AUTHORS_RULES if all(".twtm" in file for file in files) else {}
-    return subjects.select(read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules), choice)
+        return datasets.embedded_dataset(quick=quick)
+    rules = datasets.TWTM_FORMAT_RULES if all(".twtm" in file for file in files) else {}
+    return datasets.select_dataset(read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules), selection)

@@ -1,11 +1,21 @@
-"""Each figure and table of the paper: a grid of cells to measure, a table and a plot.
+"""The figures and tables of the paper: each experiment measures a grid of cells and writes a table and a plot.
 
-``run(name, subject, folder)`` measures one of ``NAMES``; ``tagtopic experiment`` does so from the command line. Plots
-need ``pip install 'tagtopic[experiments]'``.
+``run(name, dataset, folder)`` runs one of ``EXPERIMENT_NAMES``; so does ``tagtopic experiment`` on the command line.
+Plots need ``pip install 'tagtopic[experiments]'``.
 """
 
-from tagtopic.experiments.data import Choice, Subject, embedded, planted, select
-from tagtopic.experiments.experiment import Experiment, Plan
-from tagtopic.experiments.run import NAMES, Outcome, run
+from tagtopic.experiments.dataset import Dataset, Selection, embedded_dataset, planted_dataset, select_dataset
+from tagtopic.experiments.experiment import EXPERIMENT_NAMES, Experiment, ExperimentResult, Plan, run
 
-__all__ = ["NAMES", "Choice", "Experiment", "Outcome", "Plan", "Subject", "embedded", "planted", "run", "select"]
+__all__ = [
+    "EXPERIMENT_NAMES",
+    "Dataset",
+    "Experiment",
+    "ExperimentResult",
+    "Plan",
+    "Selection",
+    "embedded_dataset",
+    "planted_dataset",
+    "run",
+    "select_dataset",
+]

@@ -1,34 +1,40 @@
-"""What an experiment is: cells to measure, tables to read and a plot to look at."""
+"""The definition of an experiment, and its run: measure the missing cells, then write the tables and the plot."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from tagtopic.experiments.data import Subject
-from tagtopic.experiments.grid import Row, Settings
-from tagtopic.experiments.tables import Table
+from tagtopic._core.files import write_text
+from tagtopic.experiments.dataset import Dataset
+from tagtopic.experiments.grid import CellResult, ExperimentGrid, Log, Row, Settings, cell_title
+from tagtopic.experiments.results import Table, require_matplotlib, write_parquet, write_plot
+
+EXPERIMENT_NAMES = ("perplexity", "tags", "classify", "noise", "scale")
+FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much of an experiment is asked for; None is the experiment's own choice.
+    """How much of an experiment is run; None leaves the choice to the experiment.
 
-    Attributes
+    Parameters
     ----------
-    quick:
-        Few topics, one fold, short fits: to see it run, not to be quoted.
-    topics:
+    quick : bool, default False
+        Few topics, one fold, short fits: a trial run whose figures should not be quoted.
+    topics : tuple of int, optional
         Numbers of topics.
-    folds:
-        How many of the five folds are measured (each holds out a fifth of the documents).
-    models:
+    folds : int, optional
+        How many of the five cross-validation folds are measured.
+    models : tuple of str, optional
         Names of the models to compare.
-    workers:
-        Numbers of Spark workers in ``scale``; empty is this machine's threads only.
-    jobs:
-        Threads.
+    workers : tuple of int, optional
+        Numbers of Spark workers in ``scale``; an empty tuple runs without Spark.
+    jobs : int, optional
+        Number of threads.
 
     Examples
     --------
@@ -45,55 +51,215 @@ class Plan:
     jobs: int | None = None
 
     def chosen(self, models: Sequence[str]) -> list[str]:
-        """Those of an experiment's models that are asked for."""
+        """Return those of the models that are asked for."""
         return [name for name in models if self.models is None or name in self.models]
 
     def fold_numbers(self, full: int) -> range:
-        """The folds to measure, ``full`` of them unless asked otherwise."""
+        """Return the folds to measure: ``full`` of them unless the plan says otherwise."""
         return range(min(self.folds or (1 if self.quick else full), FOLDS))
-
-
-FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Experiment:
     """One of the paper's experiments.
 
-    Attributes
+    Parameters
     ----------
-    name, title:
-        On the command line, and above its tables.
-    models:
-        Names of all that it compares.
-    cells:
-        The settings of each cell.
-    measure:
-        A cell's rows.
-    tables:
-        What a person reads, from the rows of all cells.
-    draw:
-        The plot, on an empty matplotlib figure.
-    needs_labels:
+    name : str
+        Name on the command line and of the files.
+    title : str
+        Heading of the tables.
+    models : sequence of str
+        Names of all models that are compared.
+    cells : callable
+        From a dataset and a plan to the settings of each cell.
+    measure : callable
+        From a dataset, the settings of a cell and a number of threads to the rows of the cell.
+    tables : callable
+        From the rows of all cells to the tables of the result.
+    draw : callable
+        Draws the rows on an empty matplotlib figure.
+    needs_labels : bool, default False
         Whether documents need labels.
-    close:
-        Ends what cells have left running for the next.
+    close : callable, optional
+        Releases what cells keep for the next cell.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from tagtopic.experiments import Plan, planted, run
-    >>> with TemporaryDirectory() as folder:  # nothing is begun after no minutes
-    ...     run("tags", planted(quick=True), folder, Plan(quick=True), minutes=0).experiment.name
+    >>> from tagtopic.experiments import Plan, planted_dataset, run
+    >>> with TemporaryDirectory() as folder:  # with a limit of 0 minutes no cell is started
+    ...     run("tags", planted_dataset(quick=True), folder, Plan(quick=True), minutes=0).experiment.name
     'tags'
     """
 
     name: str
     title: str
     models: Sequence[str]
-    cells: Callable[[Subject, Plan], list[Settings]]
-    measure: Callable[[Subject, Settings, int | None], list[Row]]
+    cells: Callable[[Dataset, Plan], list[Settings]]
+    measure: Callable[[Dataset, Settings, int | None], list[Row]]
     tables: Callable[[list[Row]], list[Table]]
     draw: Callable[[list[Row], Any], None]
     needs_labels: bool = False
     close: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True)
+class ExperimentResult:
+    """The result of a run.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        The experiment.
+    rows : list of dict
+        All measurements, and one row with the error for each failed cell.
+    tables : list of Table
+        The measurements as tables.
+    missing : int
+        Number of cells that are not measured yet.
+    failed : list of CellResult
+        Cells that ended in an error, in this run or an earlier one.
+    files : list of Path
+        The files that were written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tagtopic.experiments import Plan, planted_dataset, run
+    >>> with TemporaryDirectory() as folder:  # with a limit of 0 minutes no cell is started
+    ...     result = run("tags", planted_dataset(quick=True), folder, Plan(quick=True), minutes=0)
+    >>> result.missing > 0, result.rows
+    (True, [])
+    """
+
+    experiment: Experiment
+    rows: list[Row]
+    tables: list[Table]
+    missing: int
+    failed: list[CellResult]
+    files: list[Path]
+
+
+def find_experiment(name: str) -> Experiment:
+    """Return the experiment of this name."""
+    if name not in EXPERIMENT_NAMES:
+        raise ValueError(f"there is no experiment {name!r}: there are {', '.join(EXPERIMENT_NAMES)}")
+    found: Experiment = import_module(f"tagtopic.experiments.{name}").EXPERIMENT
+    return found
+
+
+def run(
+    experiment: str | Experiment,
+    dataset: Dataset,
+    folder: str | Path,
+    plan: Plan | None = None,
+    *,
+    redo: tuple[str, ...] = (),
+    minutes: float | None = None,
+    progress: bool | None = None,
+    log: Log = lambda text: None,
+) -> ExperimentResult:
+    """Run an experiment and write ``NAME.parquet``, ``.md``, ``.svg`` and ``.png`` into a folder.
+
+    Cells that the folder already has are not measured again, so a run that was interrupted can be continued.
+
+    Parameters
+    ----------
+    experiment : str or Experiment
+        One of ``EXPERIMENT_NAMES``, or an experiment.
+    dataset : Dataset
+        The documents.
+    folder : str or Path
+        Where cells and results are written.
+    plan : Plan, optional
+        How much of the experiment is run.
+    redo : tuple of str, default ()
+        Models whose cells are measured again; ``"failed"`` stands for all cells that ended in an error.
+    minutes : float, optional
+        Time after which no further cell is started.
+    progress : bool, optional
+        Show a progress bar; by default if standard error is a terminal.
+    log : callable, optional
+        Receives messages about failed and repeated cells.
+
+    Returns
+    -------
+    ExperimentResult
+        Rows, tables and files.
+
+    Raises
+    ------
+    ValueError
+        If the experiment or a model does not exist, labels are missing, or no cell is left to measure.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tagtopic.experiments import Plan, planted_dataset, run
+    >>> plan = Plan(quick=True, models=("tf-idf centroid",))
+    >>> with TemporaryDirectory() as folder:
+    ...     result = run("tags", planted_dataset(quick=True), folder, plan, progress=False)
+    >>> result.missing
+    0
+    """
+    require_matplotlib()
+    found = find_experiment(experiment) if isinstance(experiment, str) else experiment
+    name, plan = found.name, plan or Plan()
+    if found.needs_labels and dataset.labels is None:
+        raise ValueError(f"{name} needs documents with labels: say which kind of tag they are (--labels KIND)")
+    unknown = [model for model in plan.models or () if model not in found.models]
+    if unknown:
+        raise ValueError(f"{name} does not compare {unknown[0]!r}; it compares {', '.join(found.models)}")
+    cells = found.cells(dataset, plan)
+    if not cells:
+        raise ValueError(f"{name} has nothing to measure with these models here")
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    grid = ExperimentGrid(target, dataset.fingerprint)
+    if redo:
+        log(f"{name}: {grid.forget(cells, redo)} cells are measured again")
+    try:
+        done = grid.run(
+            cells,
+            lambda settings: found.measure(dataset, settings, plan.jobs),
+            minutes=minutes,
+            progress=progress,
+            log=log,
+        )
+    finally:
+        found.close()
+    return _write(found, dataset, done, len(cells) - len(done), target)
+
+
+def _write(
+    experiment: Experiment, dataset: Dataset, done: list[CellResult], missing: int, folder: Path
+) -> ExperimentResult:
+    rows = [row for cell in done if cell.error is None for row in cell.table]
+    failed = [cell for cell in done if cell.error is not None]
+    tables = experiment.tables(rows) if rows else []
+    all_rows = rows + [_error_row(cell) for cell in failed]
+    files = [folder / f"{experiment.name}.{kind}" for kind in ("parquet", "md", "svg", "png")]
+    write_parquet(all_rows, files[0])
+    write_text(files[1], _page(experiment, dataset, tables, failed, missing))
+    if rows:
+        write_plot(lambda figure: experiment.draw(rows, figure), folder / experiment.name)
+    return ExperimentResult(experiment, all_rows, tables, missing, failed, files if rows else files[:2])
+
+
+def _error_row(cell: CellResult) -> Row:
+    plain = {name: value for name, value in cell.settings.items() if not isinstance(value, dict)}
+    return plain | {"error": cell.error}
+
+
+def _page(experiment: Experiment, dataset: Dataset, tables: list[Table], failed: list[CellResult], missing: int) -> str:
+    corpus: Any = dataset.corpus
+    lines = [f"# {experiment.title}\n", f"{corpus!r}.\n"]
+    if missing:
+        lines.append(f"{missing} cells are not measured yet: run the same command again to continue.\n")
+    lines += [table.markdown() for table in tables]
+    if failed:
+        lines.append("## Failed\n")
+        lines += [f"- {cell_title(cell.settings)}: {cell.error}" for cell in failed]
+        lines.append("")
+    return "\n".join(lines)

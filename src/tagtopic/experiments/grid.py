@@ -1,8 +1,8 @@
-"""A grid of cells that may be killed at any moment and goes on: each finished cell is a file of its own.
+"""The grid of cells of an experiment; a run can be killed at any time and continued, since each cell has its own file.
 
-A cell is a dict of settings. Measuring it gives rows, which are written to ``cells/`` under a name made from the
-settings and the corpus, whole or not at all; a cell whose file is there is not measured again. A cell that fails is
-written down too, with its error; but not one that only lacks an optional package, which may be installed meanwhile.
+A cell is a dict of settings. Its rows are written atomically to ``cells/`` under a name derived from the settings and
+the corpus; a cell whose file exists is not measured again. The error of a failed cell is stored too, unless an optional
+package was missing, which may be installed later.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tagtopic._version import __version__
 Settings = dict[str, Any]
 Row = dict[str, Any]
 Measure = Callable[[Settings], list[Row]]
-Tell = Callable[[str], None]
+Log = Callable[[str], None]
 
 FAILED = "failed"
-"""What to give to ``forget`` for the cells that ended in an error."""
+"""The name that stands for all cells with an error in ``ExperimentGrid.forget``."""
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What became of a cell: its rows, or its error."""
+class CellResult:
+    """The result of a cell: its rows, or its error."""
 
     settings: Settings
     rows: list[Row]
@@ -42,38 +42,38 @@ class Cell:
 
     @property
     def table(self) -> list[Row]:
-        """Its rows with the settings before them; dicts among the settings are left out."""
+        """The rows, each with the settings of the cell; settings that are dicts are omitted."""
         plain = {name: value for name, value in self.settings.items() if not isinstance(value, dict)}
         return [plain | row for row in self.rows]
 
 
-class Grid:
-    """The cells of one corpus in one folder."""
+class ExperimentGrid:
+    """The cells of one dataset, stored in one folder."""
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder = folder / "cells"
         self.fingerprint = fingerprint
 
-    def finished(self, cells: Sequence[Settings]) -> list[Cell]:
-        """Those of the cells that are done, in their order."""
+    def finished(self, cells: Sequence[Settings]) -> list[CellResult]:
+        """Return the results of the cells that are done, in their order."""
         return [cell for cell in map(self.load, cells) if cell is not None]
 
-    def load(self, settings: Settings) -> Cell | None:
-        """What became of a cell; None if it was not measured yet."""
+    def load(self, settings: Settings) -> CellResult | None:
+        """Return the result of a cell, or None if it is not measured yet."""
         try:
             found = json.loads(self.path(settings).read_text("utf-8"))
-            return Cell(**found)
+            return CellResult(**found)
         except (FileNotFoundError, ValueError, TypeError):
             return None
 
     def path(self, settings: Settings) -> Path:
-        """Where a cell is kept."""
+        """Return the file of a cell."""
         text = json.dumps([self.fingerprint, settings], sort_keys=True, ensure_ascii=True)
         digest = hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
         return self.folder / f"{settings.get('experiment', 'cell')}-{digest}.json"
 
     def forget(self, cells: Sequence[Settings], names: Sequence[str]) -> int:
-        """Remove the cells with these models, and those that failed if ``FAILED`` is among them; how many it were."""
+        """Remove the results of these models, and all errors if ``FAILED`` is among the names; return their number."""
         chosen = [
             cell.settings
             for cell in self.finished(cells)
@@ -91,53 +91,53 @@ class Grid:
         *,
         minutes: float | None = None,
         progress: bool | None = None,
-        tell: Tell = lambda text: None,
-    ) -> list[Cell]:
-        """Measure the cells that are not done, in order; all that are done then, and last those that lack a package.
+        log: Log = lambda text: None,
+    ) -> list[CellResult]:
+        """Measure the missing cells in order; return all results, those that lack an optional package last.
 
-        After ``minutes`` no cell is begun. An error of a cell is told and written down, and the next one is begun;
+        After ``minutes`` no further cell is started. The error of a cell is logged and stored, and the run continues;
         Ctrl-C ends the run.
         """
-        open_cells = [settings for settings in cells if self.load(settings) is None]
-        lacking: list[Cell] = []
-        begun = time.monotonic()
-        with _bar(len(cells), len(cells) - len(open_cells), progress) as advance:
-            for settings in open_cells:
-                if minutes is not None and time.monotonic() - begun > 60 * minutes:
-                    tell(f"{minutes:g} minutes are over: the same command goes on from here")
+        pending = [settings for settings in cells if self.load(settings) is None]
+        unavailable: list[CellResult] = []
+        started = time.monotonic()
+        with _bar(len(cells), len(cells) - len(pending), progress) as advance:
+            for settings in pending:
+                if minutes is not None and time.monotonic() - started > 60 * minutes:
+                    log(f"{minutes:g} minutes are over: the same command goes on from here")
                     break
-                advance(title_of(settings), 0)
-                cell, lasting = _measured(settings, measure)
-                if lasting:
+                advance(cell_title(settings), 0)
+                cell, is_final = _measure(settings, measure)
+                if is_final:
                     self._save(cell)
                 else:
-                    lacking.append(cell)
+                    unavailable.append(cell)
                 if cell.error is not None:
-                    tell(f"failed: {title_of(settings)}: {cell.error}")
-                advance(title_of(settings), 1)
-        return self.finished(cells) + lacking
+                    log(f"failed: {cell_title(settings)}: {cell.error}")
+                advance(cell_title(settings), 1)
+        return self.finished(cells) + unavailable
 
-    def _save(self, cell: Cell) -> None:
+    def _save(self, cell: CellResult) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_text(self.path(cell.settings), json.dumps(asdict(cell), ensure_ascii=False, indent=1))
 
 
-def _measured(settings: Settings, measure: Measure) -> tuple[Cell, bool]:
-    """What became of a cell, and whether the next run would find the same."""
-    begun = time.perf_counter()
+def _measure(settings: Settings, measure: Measure) -> tuple[CellResult, bool]:
+    """Return the result of a cell, and whether it should be stored."""
+    started = time.perf_counter()
     rows: list[Row] = []
-    error, lasting = None, True
+    error, is_final = None, True
     try:
         rows = measure(settings)
     except Exception as problem:
-        # whatever a model does: the other cells are worth having
-        lasting = not isinstance(problem, MissingExtraError)
+        # the failure of one model must not end the run
+        is_final = not isinstance(problem, MissingExtraError)
         error = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
-    return Cell(settings, rows, error, round(time.perf_counter() - begun, 3)), lasting
+    return CellResult(settings, rows, error, round(time.perf_counter() - started, 3)), is_final
 
 
-def title_of(settings: Settings) -> str:
-    """A cell in words."""
+def cell_title(settings: Settings) -> str:
+    """Describe a cell."""
     hidden = {"folds"}
     return ", ".join(
         f"{value}" if isinstance(value, str) else f"{name} {value}"
@@ -151,8 +151,8 @@ def _bar(total: int, done: int, progress: bool | None) -> Iterator[Callable[[str
     if not shows_progress(progress):
         yield lambda title, n: None
         return
-    columns = (BAR, COUNT, "cells,", ELAPSED, "gone,", REMAINING, "left: {task.description}")
-    # a cell takes minutes: the speed of the last half hour would forget nearly all of them
+    columns = (BAR, COUNT, "cells,", ELAPSED, "elapsed,", REMAINING, "left: {task.description}")
+    # a cell takes minutes: a speed estimated from the last half hour would ignore nearly all of them
     with progress_bar(*columns, speed_estimate_period=86400) as bar:
         task = bar.add_task("", total=total, completed=done)
 

@@ -1,4 +1,4 @@
-"""The models that are compared, under the paper's names, and how long each may learn."""
+"""The models that are compared, under the paper's names, and their arguments."""
 
 from __future__ import annotations
 
@@ -13,101 +13,100 @@ from tagtopic._core.arrays import Float64s
 from tagtopic.corpus import Corpus
 
 SEED = 0
-DOCUMENTS_AT_ONCE = 1024
+BATCH_DOCUMENTS = 1024
 
 
 @dataclass(frozen=True)
-class Contestant:
-    """Where a model lives, and its arguments: always, in full, and when it has to be quick."""
+class ModelSpec:
+    """A compared model: its class, and its constructor arguments in all runs, in full runs and in quick ones."""
 
     module: str
-    kind: str
-    always: dict[str, Any]
+    class_name: str
+    common: dict[str, Any]
     full: dict[str, Any]
     quick: dict[str, Any]
     has_topics: bool = True
-    foreign: bool = False
+    is_external: bool = False
 
 
 OURS = ("tagtopic.models", {"max_iter": 100}, {"max_iter": 30})
 GIBBS = ({"sweeps": 300}, {"sweeps": 50})
-LABELS = ({"sweeps": 60, "optimise_every": 20}, {"sweeps": 30})
+LABELED = ({"sweeps": 60, "optimise_every": 20}, {"sweeps": 30})
 
-CONTESTANTS = {
-    "TWTM": Contestant(OURS[0], "TWTM", {}, *OURS[1:]),
-    "TWDA": Contestant(OURS[0], "TWDA", {}, *OURS[1:]),
-    "TWDA (prior learnt)": Contestant(OURS[0], "TWDA", {}, *OURS[1:]),
-    "LDA (ours)": Contestant(OURS[0], "LDA", {}, *OURS[1:]),
-    "LDA": Contestant("tagtopic.baselines", "LDA", {}, *GIBBS, foreign=True),
-    "LDA with tags": Contestant("tagtopic.baselines", "LDA", {"tags_as_words": True}, *GIBBS, foreign=True),
-    "CTM": Contestant("tagtopic.baselines", "CTM", {}, {"max_iter": 50}, {"max_iter": 10}),
-    "CTM with tags": Contestant(
+MODEL_SPECS = {
+    "TWTM": ModelSpec(OURS[0], "TWTM", {}, *OURS[1:]),
+    "TWDA": ModelSpec(OURS[0], "TWDA", {}, *OURS[1:]),
+    "TWDA (prior learnt)": ModelSpec(OURS[0], "TWDA", {}, *OURS[1:]),
+    "LDA (ours)": ModelSpec(OURS[0], "LDA", {}, *OURS[1:]),
+    "LDA": ModelSpec("tagtopic.baselines", "LDA", {}, *GIBBS, is_external=True),
+    "LDA with tags": ModelSpec("tagtopic.baselines", "LDA", {"tags_as_words": True}, *GIBBS, is_external=True),
+    "CTM": ModelSpec("tagtopic.baselines", "CTM", {}, {"max_iter": 50}, {"max_iter": 10}),
+    "CTM with tags": ModelSpec(
         "tagtopic.baselines", "CTM", {"tags_as_words": True}, {"max_iter": 50}, {"max_iter": 10}
     ),
-    "DMR": Contestant("tagtopic.baselines", "DMR", {"sigma": 0.5}, {"sweeps": 200}, {"sweeps": 50}),
-    "ATM": Contestant("tagtopic.baselines", "AuthorTopic", {}, {"sweeps": 100}, {"sweeps": 40}, foreign=True),
-    "CorrLDA": Contestant("tagtopic.baselines", "CorrLDA", {"tol": 1e-4}, {"max_iter": 30}, {"max_iter": 20}),
-    "PLDA": Contestant("tagtopic.baselines", "PLDA", {}, *LABELS, has_topics=False, foreign=True),
-    "PLDA, 2 topics a tag": Contestant(
-        "tagtopic.baselines", "PLDA", {"topics_per_tag": 2}, *LABELS, has_topics=False, foreign=True
+    "DMR": ModelSpec("tagtopic.baselines", "DMR", {"sigma": 0.5}, {"sweeps": 200}, {"sweeps": 50}),
+    "ATM": ModelSpec("tagtopic.baselines", "AuthorTopic", {}, {"sweeps": 100}, {"sweeps": 40}, is_external=True),
+    "CorrLDA": ModelSpec("tagtopic.baselines", "CorrLDA", {"tol": 1e-4}, {"max_iter": 30}, {"max_iter": 20}),
+    "PLDA": ModelSpec("tagtopic.baselines", "PLDA", {}, *LABELED, has_topics=False, is_external=True),
+    "PLDA, 2 topics a tag": ModelSpec(
+        "tagtopic.baselines", "PLDA", {"topics_per_tag": 2}, *LABELED, has_topics=False, is_external=True
     ),
-    "Labeled LDA": Contestant("tagtopic.baselines", "LabeledLDA", {}, *LABELS, has_topics=False, foreign=True),
+    "Labeled LDA": ModelSpec("tagtopic.baselines", "LabeledLDA", {}, *LABELED, has_topics=False, is_external=True),
 }
 
-PATIENCE = 3600.0
-"""Seconds that another library's fit may take."""
+EXTERNAL_TIMEOUT = 3600.0
+"""Time limit of an external library's fit, in seconds."""
+
+RUNTIME_ARGUMENTS = {"n_jobs", "timeout", "progress", "callbacks", "checkpoint", "checkpoint_every"}
 
 
-NOT_OF_THE_RESULT = {"n_jobs", "timeout", "progress", "callbacks", "checkpoint", "checkpoint_every"}
+def model_arguments(name: str, topics: int | None, *, quick: bool) -> dict[str, Any]:
+    """Return all constructor arguments that the result of a model depends on.
 
-
-def arguments_of(name: str, topics: int | None, *, quick: bool) -> dict[str, Any]:
-    """What a cell writes down of its model: all that its result depends on.
-
-    Defaults are among it, so that a model whose defaults have changed is measured again.
+    Defaults are included, so that a model whose defaults have changed is measured again.
     """
-    chosen = CONTESTANTS[name]
-    given = chosen.always | (chosen.quick if quick else chosen.full) | {"random_state": SEED}
-    if chosen.has_topics:
+    spec = MODEL_SPECS[name]
+    given = spec.common | (spec.quick if quick else spec.full) | {"random_state": SEED}
+    if spec.has_topics:
         given["n_topics"] = topics
-    settings = _kind(chosen)(**given).get_params(deep=False)
-    return {key: value for key, value in sorted(settings.items()) if key not in NOT_OF_THE_RESULT}
+    settings = _model_class(spec)(**given).get_params(deep=False)
+    return {key: value for key, value in sorted(settings.items()) if key not in RUNTIME_ARGUMENTS}
 
 
-def make(name: str, arguments: dict[str, Any], jobs: int | None) -> Any:
-    """The model, not fitted."""
-    chosen = CONTESTANTS[name]
+def build_model(name: str, arguments: dict[str, Any], jobs: int | None) -> Any:
+    """Return the unfitted model."""
+    spec = MODEL_SPECS[name]
     extra: dict[str, Any] = {"n_jobs": jobs}
-    if chosen.foreign:
-        extra = {"timeout": PATIENCE}  # one thread each: tomotopy is the same from run to run only then
-    if chosen.module == "tagtopic.models":
+    if spec.is_external:
+        extra = {"timeout": EXTERNAL_TIMEOUT}  # with more than one thread tomotopy's fits differ from run to run
+    if spec.module == "tagtopic.models":
         extra["progress"] = False
-    return _kind(chosen)(**arguments, **extra)
+    return _model_class(spec)(**arguments, **extra)
 
 
-def fitted(model: Any, corpus: Corpus, **how: Any) -> Any:
-    """The model, fitted to its end: Ctrl-C cuts a fit of ours short, which is then not to be compared with others."""
-    model.fit(corpus, **how)
+def fit_model(model: Any, corpus: Corpus, **fit_arguments: Any) -> Any:
+    """Fit a model; raise if Ctrl-C ended the fit early, since such a fit is not comparable with others."""
+    model.fit(corpus, **fit_arguments)
     if getattr(model, "interrupted_", False):
         raise KeyboardInterrupt
     return model
 
 
-def _kind(chosen: Contestant) -> Any:
-    return getattr(import_module(chosen.module), chosen.kind)
+def _model_class(spec: ModelSpec) -> Any:
+    return getattr(import_module(spec.module), spec.class_name)
 
 
-def topic_scores(model: Any, corpus: Corpus) -> Iterator[tuple[slice, Float64s]]:
-    """How likely each tag makes each document's words, run by run; our models by the paper's p(d | tag)."""
+def tag_score_batches(model: Any, corpus: Corpus) -> Iterator[tuple[slice, Float64s]]:
+    """Yield the scores of all tags in batches of documents; for tagtopic's models the paper's log p(d | tag)."""
     if hasattr(model, "tag_score_batches"):
-        yield from model.tag_score_batches(corpus, DOCUMENTS_AT_ONCE)
+        yield from model.tag_score_batches(corpus, BATCH_DOCUMENTS)
         return
-    from tagtopic.baselines.base import log_likelihood_of_tags
+    from tagtopic.baselines.base import tag_log_likelihood_matrix
 
     known, parameters = model.aligned(corpus), model.parameters_
     mixes = parameters.mixes_of_one_tag()
-    for first in range(0, len(known), DOCUMENTS_AT_ONCE):
-        run = slice(first, min(first + DOCUMENTS_AT_ONCE, len(known)))
-        scores = log_likelihood_of_tags(known[run].counts, mixes, parameters.psi)
+    for first in range(0, len(known), BATCH_DOCUMENTS):
+        batch = slice(first, min(first + BATCH_DOCUMENTS, len(known)))
+        scores = tag_log_likelihood_matrix(known[batch].counts, mixes, parameters.psi)
         scores[:, np.asarray(model.tag_frequencies_) == 0] = -np.inf
-        yield run, scores
+        yield batch, scores

@@ -1,4 +1,4 @@
-"""Figure 8 and Table 2: perplexity as noise tags are added to new documents, and what weight the noise is given."""
+"""Figure 8 and Table 2: perplexity as noise tags are added to new documents, and the weights of the noise tags."""
 
 from __future__ import annotations
 
@@ -11,31 +11,40 @@ import numpy as np
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.tags import with_noise_tags
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.experiments.data import Subject
+from tagtopic.experiments.dataset import Dataset
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
-from tagtopic.experiments.models import SEED, arguments_of, fitted, make
-from tagtopic.experiments.plots import legend_below, panels, style
-from tagtopic.experiments.tables import Table, different, mean, pivot, spread, where
+from tagtopic.experiments.models import SEED, build_model, fit_model, model_arguments
+from tagtopic.experiments.results import (
+    Table,
+    distinct,
+    legend_below,
+    mean,
+    panels,
+    pivot,
+    standard_deviation,
+    style,
+    where,
+)
 
 TOPICS, QUICK_TOPICS = (100, 200), (20,)
-LEARNT = "TWDA (prior learnt)"
-"""Documents held out of training tell it the prior of the weights, with noise expected among their tags."""
+LEARNT_PRIOR = "TWDA (prior learnt)"
+"""Learns the prior of the tag weights on documents held out of training, to whose tags noise is added."""
 
-HELD_OUT, EXPECTED = 0.05, 0.5
-MODELS = ("TWDA", LEARNT, "TWTM", "ATM", "DMR")
-SHARES = (0.0, 0.2, 0.4, 0.5, 0.8, 1.0)
+HELD_OUT, EXPECTED_NOISE = 0.05, 0.5
+MODELS = ("TWDA", LEARNT_PRIOR, "TWTM", "ATM", "DMR")
+NOISE_LEVELS = (0.0, 0.2, 0.4, 0.5, 0.8, 1.0)
 EXAMPLES, EXAMPLE_SHARE = 5, 0.5
 
 
-def cells(subject: Subject, plan: Plan) -> list[Settings]:
-    """One fit a cell: all shares of noise are measured on it."""
+def cells(dataset: Dataset, plan: Plan) -> list[Settings]:
+    """Return one cell per fit; all noise levels are measured on it."""
     topics = plan.topics or (QUICK_TOPICS if plan.quick else TOPICS)
     return [
         {
             "experiment": "noise", "model": name, "topics": k, "fold": fold, "folds": FOLDS,
-            "arguments": arguments_of(name, k, quick=plan.quick),
-            **({"held_out": HELD_OUT, "expected": EXPECTED} if name == LEARNT else {}),
+            "arguments": model_arguments(name, k, quick=plan.quick),
+            **({"held_out": HELD_OUT, "expected": EXPECTED_NOISE} if name == LEARNT_PRIOR else {}),
         }
         for fold in plan.fold_numbers(FOLDS)
         for name in plan.chosen(MODELS)
@@ -43,16 +52,16 @@ def cells(subject: Subject, plan: Plan) -> list[Settings]:
     ]  # fmt: skip
 
 
-def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]:
-    """Perplexity at each share of noise and its rise over no noise; and the weights of tags where there are any."""
-    train, test = subject.fold(settings["fold"], settings["folds"])
-    model = _fitted(train.corpus, settings, jobs)
+def measure(dataset: Dataset, settings: Settings, jobs: int | None) -> list[Row]:
+    """Measure perplexity and its increase at each noise level, and tag weights if the model has them."""
+    train, test = dataset.fold(settings["fold"], settings["folds"])
+    model = _fit(train.corpus, settings, jobs)
     known = np.unique(train.corpus.tags.indices)
     rows: list[Row] = []
     examples: list[Row] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # tags that are in the test part only
-        for share in SHARES:
+        warnings.simplefilter("ignore", UserWarning)  # tags that occur in the test part only
+        for share in NOISE_LEVELS:
             noisy, is_noise = with_noise_tags(test.corpus, share, known=known)
             row: Row = {"noise": share, "perplexity": perplexity(model, noisy).value}
             if hasattr(model, "tag_weights"):
@@ -63,18 +72,18 @@ def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]
     return [row | {"rise": row["perplexity"] / plain - 1} for row in rows] + examples
 
 
-def _fitted(corpus: Corpus, settings: Settings, jobs: int | None) -> Any:
-    model = make(settings["model"], settings["arguments"], jobs)
-    if settings["model"] != LEARNT:
-        return fitted(model, corpus)
+def _fit(corpus: Corpus, settings: Settings, jobs: int | None) -> Any:
+    model = build_model(settings["model"], settings["arguments"], jobs)
+    if settings["model"] != LEARNT_PRIOR:
+        return fit_model(model, corpus)
     seen, held_out = corpus.split(settings["held_out"], SEED)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # tags that are in the held-out part only
-        return fitted(model, seen).fit_weight_prior(held_out, noise=settings["expected"])
+        warnings.simplefilter("ignore", UserWarning)  # tags that occur in the held-out part only
+        return fit_model(model, seen).fit_weight_prior(held_out, noise=settings["expected"])
 
 
 def _weights(model: Any, corpus: Corpus, is_noise: Any) -> Row:
-    """Means over documents of ``WEIGHTS``, a document's weights being scaled to sum to 1 over its known tags."""
+    """Average ``WEIGHTS`` over documents, with weights scaled to sum to 1 over the known tags of a document."""
     found: list[tuple[float, float, float, float]] = []
     for _, shares, noise in _shares(model, corpus, is_noise):
         if noise.any() and not noise.all():
@@ -83,7 +92,7 @@ def _weights(model: Any, corpus: Corpus, is_noise: Any) -> Row:
 
 
 def _shares(model: Any, corpus: Corpus, is_noise: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """By document: the columns of its known tags, their weights scaled to sum to 1, and which are noise."""
+    """Yield for each document the columns of its known tags, their weights scaled to sum to 1, and which are noise."""
     weights, tags = model.tag_weights(corpus), corpus.tags
     for document in range(len(corpus)):
         mine = slice(tags.indptr[document], tags.indptr[document + 1])
@@ -94,14 +103,14 @@ def _shares(model: Any, corpus: Corpus, is_noise: Any) -> Iterator[tuple[Any, An
 
 
 def _examples(model: Any, corpus: Corpus, is_noise: Any) -> list[Row]:
-    """As in the paper's Table 2: some documents, their tags' weights, and those of the noise."""
+    """Describe some documents as in the paper's Table 2: their tags with weights, noise tags marked."""
     found: list[Row] = []
     for document, (columns, shares, noise) in enumerate(_shares(model, corpus, is_noise)):
         if len(columns) < 4 or not noise.any():
             continue
         order = np.argsort(-shares, kind="stable")
         named = [(corpus.tag_names[columns[j]], shares[j], noise[j]) for j in order]
-        text = ", ".join(f"{'*' if is_bad else ''}{name} {share:.3f}" for name, share, is_bad in named)
+        text = ", ".join(f"{'*' if is_noise_tag else ''}{name} {share:.3f}" for name, share, is_noise_tag in named)
         found.append({"document": corpus.ids[document], "example": text})
         if len(found) == EXAMPLES:
             break
@@ -109,25 +118,25 @@ def _examples(model: Any, corpus: Corpus, is_noise: Any) -> list[Row]:
 
 
 def tables(rows: list[Row]) -> list[Table]:
-    """Perplexity, its rise over no noise, and weights."""
-    told = [row for row in rows if row.get("example")]
-    rows = _measured(rows)
+    """Make tables of perplexity, its increase, and weights."""
+    examples = [row for row in rows if row.get("example")]
+    rows = _with_perplexity(rows)
     found = []
-    for k in sorted(different(rows, "topics")):
+    for k in sorted(distinct(rows, "topics")):
         part = where(rows, topics=k)
         found.append(_pivot(part, f"K = {k}: perplexity with noise tags added", "perplexity", 0))
         risen = [row | {"rise": 100 * row["rise"]} for row in part]
-        found.append(_pivot(risen, f"K = {k}: rise of perplexity over no noise, %", "rise", 2))
+        found.append(_pivot(risen, f"K = {k}: increase of perplexity over no noise, %", "rise", 2))
         weighed = [row for row in part if row.get("noise_share") is not None]
-        for name in different(weighed, "model"):
+        for name in distinct(weighed, "model"):
             own = where(weighed, model=name)
             lines = [
                 [f"{share:.0%}", *(f"{mean(where(own, noise=share), column):.3f}" for column in WEIGHTS)]
-                for share in different(own, "noise")
+                for share in distinct(own, "noise")
             ]
             found.append(Table(f"K = {k}: weights of tags by {name}", ["noise", *WEIGHTS.values()], lines))
     lines = [
-        [f"{row['model']}, K = {row['topics']}", row["document"], row["example"]] for row in told if not row["fold"]
+        [f"{row['model']}, K = {row['topics']}", row["document"], row["example"]] for row in examples if not row["fold"]
     ]
     return [*found, Table(EXAMPLES_TITLE, ["model", "document", "tags and weights"], lines)] if lines else found
 
@@ -135,15 +144,15 @@ def tables(rows: list[Row]) -> list[Table]:
 EXAMPLES_TITLE = f"Weights of tags in some documents with {EXAMPLE_SHARE:.0%} noise (noise has a star)"
 
 
-def _measured(rows: list[Row]) -> list[Row]:
+def _with_perplexity(rows: list[Row]) -> list[Row]:
     return [row for row in rows if row.get("perplexity") is not None]
 
 
 WEIGHTS = {
-    "own_weight": "mean weight of an own tag",
+    "own_weight": "mean weight of an original tag",
     "noise_weight": "mean weight of a noise tag",
-    "noise_share": "weight of all noise",
-    "even": "if all weighed the same",
+    "noise_share": "total weight of noise tags",
+    "even": "total under equal weights",
 }
 
 
@@ -152,22 +161,22 @@ def _pivot(rows: list[Row], title: str, value: str, digits: int) -> Table:
 
 
 def draw(rows: list[Row], figure: Any) -> None:
-    """Perplexity by share of noise, as in the paper, and its rise, which tells flat curves apart; for each K."""
-    rows = [row | {"rise": 100 * row["rise"]} for row in _measured(rows)]
-    drawn = [(k, value) for k in sorted(different(rows, "topics")) for value in CURVES]
+    """Draw perplexity by noise level, as in the paper, and its increase, which separates flat curves; for each K."""
+    rows = [row | {"rise": 100 * row["rise"]} for row in _with_perplexity(rows)]
+    drawn = [(k, value) for k in sorted(distinct(rows, "topics")) for value in CURVES]
     axes = panels(figure, [f"K = {k}" for k, _ in drawn], width=3.3)
     for axis, (k, value) in zip(axes, drawn, strict=True):
         part = where(rows, topics=k)
-        for name in different(part, "model"):
-            points = [where(part, model=name, noise=share) for share in SHARES]
-            values, errors = ([f(point, value) for point in points] for f in (mean, spread))
-            axis.errorbar([100 * share for share in SHARES], values, errors, capsize=2, **style(name))
+        for name in distinct(part, "model"):
+            points = [where(part, model=name, noise=share) for share in NOISE_LEVELS]
+            values, errors = ([f(point, value) for point in points] for f in (mean, standard_deviation))
+            axis.errorbar([100 * share for share in NOISE_LEVELS], values, errors, capsize=2, **style(name))
         axis.set_xlabel("noise tags added, %")
         axis.set_ylabel(CURVES[value])
         legend_below(axis, columns=2)
 
 
-CURVES = {"perplexity": "perplexity (flat is good)", "rise": "rise of perplexity over no noise, %"}
+CURVES = {"perplexity": "perplexity (flat is good)", "rise": "increase of perplexity, %"}
 
 
 EXPERIMENT = Experiment("noise", "Noise tags added to new documents", MODELS, cells, measure, tables, draw)

@@ -1,4 +1,4 @@
-"""Figure 5: perplexity on held-out documents by number of topics, against the models that the paper compares with."""
+"""Figure 5: perplexity of held-out documents by number of topics, of TWTM, TWDA and the baselines."""
 
 from __future__ import annotations
 
@@ -6,79 +6,90 @@ import warnings
 from typing import Any
 
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.experiments.data import Subject, commonest_tags
+from tagtopic.experiments.dataset import Dataset, with_commonest_tags
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
-from tagtopic.experiments.models import CONTESTANTS, arguments_of, fitted, make
-from tagtopic.experiments.plots import legend_below, panels, style
-from tagtopic.experiments.tables import Table, different, mean, pivot, spread, where
+from tagtopic.experiments.models import MODEL_SPECS, build_model, fit_model, model_arguments
+from tagtopic.experiments.results import (
+    Table,
+    distinct,
+    legend_below,
+    mean,
+    panels,
+    pivot,
+    standard_deviation,
+    style,
+    where,
+)
 
 TOPICS, QUICK_TOPICS = (20, 50, 100, 200), (10, 20)
 LABEL_TAGS, QUICK_LABEL_TAGS = 1020, 100
-"""So many tags are left in part (c): each has its own topics in PLDA, and TWTM and TWDA get as many."""
+"""Number of tags in part (c), where each tag has its own topics in PLDA, and TWTM and TWDA get as many topics."""
 
-WORDS = ("TWTM", "TWDA", "LDA", "LDA (ours)", "CTM")
-TAGS = ("TWTM", "TWDA", "DMR", "ATM", "CorrLDA", "LDA with tags", "CTM with tags", "PLDA", "Labeled LDA")
-PER_TAG = ("PLDA", "PLDA, 2 topics a tag", "TWTM", "TWDA")
-MODELS = tuple(dict.fromkeys(WORDS + TAGS + PER_TAG))
-MEASURES = {"completion": "half of each document's words given", "fitted": "the paper's: scored on the words fitted"}
+WORD_MODELS = ("TWTM", "TWDA", "LDA", "LDA (ours)", "CTM")
+TAG_MODELS = ("TWTM", "TWDA", "DMR", "ATM", "CorrLDA", "LDA with tags", "CTM with tags", "PLDA", "Labeled LDA")
+PER_TAG_MODELS = ("PLDA", "PLDA, 2 topics a tag", "TWTM", "TWDA")
+MODELS = tuple(dict.fromkeys(WORD_MODELS + TAG_MODELS + PER_TAG_MODELS))
+MEASURES = {"completion": "document completion", "fitted": "the paper's: on the words that were fitted"}
 
 
-def cells(subject: Subject, plan: Plan) -> list[Settings]:
-    """Models by topics by folds; TWTM and TWDA of (a) and (b) are the same cells."""
+def cells(dataset: Dataset, plan: Plan) -> list[Settings]:
+    """Return a cell for each model, number of topics and fold; parts (a) and (b) share those of TWTM and TWDA."""
     topics = plan.topics or (QUICK_TOPICS if plan.quick else TOPICS)
-    n_tags = min(QUICK_LABEL_TAGS if plan.quick else LABEL_TAGS, subject.corpus.n_tags)
+    n_tags = min(QUICK_LABEL_TAGS if plan.quick else LABEL_TAGS, dataset.corpus.n_tags)
     folds = plan.fold_numbers(FOLDS)
     found = [
         _cell(name, k, None, fold, plan)
         for fold in folds
-        for name in plan.chosen(list(dict.fromkeys(WORDS + TAGS)))
-        for k in (topics if CONTESTANTS[name].has_topics else (None,))
+        for name in plan.chosen(list(dict.fromkeys(WORD_MODELS + TAG_MODELS)))
+        for k in (topics if MODEL_SPECS[name].has_topics else (None,))
     ]
-    # the last ones are by far the longest
+    # the cells of part (c) take by far the longest: last
     return found + [
         _cell(name, k, n_tags, fold, plan)
         for fold in folds
-        for name in plan.chosen(PER_TAG)
-        for k in _totals(name, n_tags)
+        for name in plan.chosen(PER_TAG_MODELS)
+        for k in _total_topics(name, n_tags)
     ]
 
 
-def _totals(name: str, n_tags: int) -> list[int]:
-    """How many topics a model of part (c) has in all: PLDA one or two a tag and one more, the others both numbers."""
+def _total_topics(name: str, n_tags: int) -> list[int]:
+    """Return the total numbers of topics in part (c): of PLDA one or two per tag plus one, of other models both."""
     totals = [n_tags + 1, 2 * n_tags + 1]
-    if CONTESTANTS[name].has_topics:
+    if MODEL_SPECS[name].has_topics:
         return totals
-    return [totals[CONTESTANTS[name].always.get("topics_per_tag", 1) - 1]]
+    return [totals[MODEL_SPECS[name].common.get("topics_per_tag", 1) - 1]]
 
 
 def _cell(name: str, topics: int | None, tags: int | None, fold: int, plan: Plan) -> Settings:
     return {
         "experiment": "perplexity", "part": "ab" if tags is None else "c", "model": name, "topics": topics,
-        "tags": tags, "fold": fold, "folds": FOLDS, "arguments": arguments_of(name, topics, quick=plan.quick),
+        "tags": tags, "fold": fold, "folds": FOLDS, "arguments": model_arguments(name, topics, quick=plan.quick),
     }  # fmt: skip
 
 
-def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]:
-    """Both perplexities of one fit on one fold."""
+def measure(dataset: Dataset, settings: Settings, jobs: int | None) -> list[Row]:
+    """Measure both perplexities of one fit on one fold."""
     if settings["tags"] is not None:
-        subject = commonest_tags(subject, settings["tags"])
-    train, test = subject.fold(settings["fold"], settings["folds"])
-    model = fitted(make(settings["model"], settings["arguments"], jobs), train.corpus)
+        dataset = with_commonest_tags(dataset, settings["tags"])
+    train, test = dataset.fold(settings["fold"], settings["folds"])
+    model = fit_model(build_model(settings["model"], settings["arguments"], jobs), train.corpus)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # tags that are in the test part only
+        warnings.simplefilter("ignore", UserWarning)  # tags that occur in the test part only
         values = {method: perplexity(model, test.corpus, method=method).value for method in MEASURES}
     return [values]
 
 
 def tables(rows: list[Row]) -> list[Table]:
-    """One table for each part and each way to measure."""
+    """Make one table per part and measure."""
     found = []
     for method, meaning in MEASURES.items():
         for letter, part in _parts(rows).items():
             if part:
                 title = f"({letter}) {PARTS[letter]}: perplexity, {meaning}"
-                found.append(pivot(_flat(part), title=title, line="model", column="topics", value=method, head=_head))
+                found.append(
+                    pivot(_at_all_topics(part), title=title, line="model", column="topics", value=method, head=_head)
+                )
     return found
 
 
@@ -88,15 +99,15 @@ PARTS = {"a": "words only for LDA and CTM", "b": "tags as words for LDA and CTM"
 def _parts(rows: list[Row]) -> dict[str, list[Row]]:
     usual = where(rows, part="ab")
     return {
-        "a": [row for row in usual if row["model"] in WORDS],
-        "b": [row for row in usual if row["model"] in TAGS],
+        "a": [row for row in usual if row["model"] in WORD_MODELS],
+        "b": [row for row in usual if row["model"] in TAG_MODELS],
         "c": where(rows, part="c"),
     }
 
 
-def _flat(rows: list[Row]) -> list[Row]:
-    """A model without a number of topics stands at all numbers."""
-    numbers = different(rows, "topics")
+def _at_all_topics(rows: list[Row]) -> list[Row]:
+    """Repeat a model without a number of topics at all numbers."""
+    numbers = distinct(rows, "topics")
     return [
         row | {"topics": k} for row in rows for k in ([row["topics"]] if row["topics"] is not None else numbers or [0])
     ]
@@ -107,19 +118,21 @@ def _head(topics: int) -> str:
 
 
 def draw(rows: list[Row], figure: Any) -> None:
-    """The three panels of the figure, by document completion."""
+    """Draw the three panels of the figure, by document completion."""
     parts = {letter: part for letter, part in _parts(rows).items() if part}
     for axis, part in zip(panels(figure, [PARTS[letter] for letter in parts]), parts.values(), strict=True):
-        for name in different(part, "model"):
+        for name in distinct(part, "model"):
             own = where(part, model=name)
-            at = sorted(different(own, "topics"))
+            at = sorted(distinct(own, "topics"))
             if not at:
                 axis.axhline(mean(own, "completion"), **style(name) | {"marker": None, "linestyle": ":"})
                 continue
             points = [where(own, topics=k) for k in at]
             values = [mean(point, "completion") for point in points]
-            axis.errorbar(at, values, [spread(point, "completion") for point in points], capsize=2, **style(name))
-        axis.set_xticks(sorted(different(part, "topics")))
+            axis.errorbar(
+                at, values, [standard_deviation(point, "completion") for point in points], capsize=2, **style(name)
+            )
+        axis.set_xticks(sorted(distinct(part, "topics")))
         axis.set_xlabel("number of topics")
         axis.set_ylabel("perplexity (lower is better)")
         legend_below(axis)

@@ -1,8 +1,8 @@
-"""Figures 9 to 11 and Table 3: seconds an iteration, and perplexity, of TWTM on one machine and by the three solutions.
+"""Figures 9 to 11 and Table 3: seconds per iteration, and perplexity, of TWTM locally and by the three Spark solutions.
 
-"standard" is one thread of this machine; the solutions run on a Spark cluster on it, where Spark and Java are there.
-Seconds are a mean over the iterations after the first (which sends the corpus around), the one that learns the prior of
-the weights among them.
+"standard" is one thread of this machine; the solutions run on a Spark cluster on this machine, if Spark and Java are
+installed. Seconds are a mean over the iterations after the first (which distributes the corpus), including the one that
+learns the prior of the tag weights.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from typing import Any
 from sklearn.base import clone
 
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.experiments.data import Subject, commonest_tags
+from tagtopic.experiments.dataset import Dataset, with_commonest_tags
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings
-from tagtopic.experiments.models import fitted
-from tagtopic.experiments.plots import legend_below, panels
-from tagtopic.experiments.tables import Table, different, mean, mean_and_spread, pivot, where
+from tagtopic.experiments.models import fit_model
+from tagtopic.experiments.results import Table, distinct, format_mean, legend_below, mean, panels, pivot, where
 
 STANDARD, THREADS, PLDA = "standard", "all threads", "PLDA"
 SOLUTIONS = {"Solution I": "driver", "Solution II": "average", "Solution III": "components", "gradient": "gradient"}
@@ -29,22 +28,22 @@ TOPICS, QUICK_TOPICS = (10, 20, 50), (10,)
 RATIOS, QUICK_RATIOS = (0.1, 0.3, 0.6, 0.8, 1.0), (1.0,)
 WORKERS, QUICK_WORKERS = (1, 2), (2,)
 ITERATIONS = 21
-"""The prior of the weights is learnt after the twentieth (see ``models.priors.Schedule``)."""
+"""The prior of the tag weights is learnt after the twentieth."""
 WARM_UP_DOCUMENTS = 20
-TABLE_TAGS, TABLE_TOPICS = 1000, 5
-"""Table 3 of the paper: so many tags, and so many topics for Solution II."""
+TABLE_3_TAGS, TABLE_3_TOPICS = 1000, 5
+"""The paper's Table 3: numbers of tags, and of topics of Solution II."""
 
 PLDA_SWEEPS = (2, 12)
-"""A sweep takes the difference of these two fits over the difference of their sweeps."""
+"""The time of a sweep is the difference of two fits with these numbers of sweeps, divided by 10."""
 
-PAPERS_TABLE = {
+PAPER_TABLE_3 = {
     "PLDA": (66.6, 114.8, 193.4, 250.6, 276.4),
     "Solution II": (77.6, 88.6, 104.8, 116.2, 120.8),
 }
 
 
-def cells(subject: Subject, plan: Plan) -> list[Settings]:
-    """By topics, by ratio, by workers (a cell that belongs to several is measured once), and the paper's Table 3."""
+def cells(dataset: Dataset, plan: Plan) -> list[Settings]:
+    """Return the cells by topics, ratio and workers, each once, and those of the paper's Table 3."""
     topics = plan.topics or (QUICK_TOPICS if plan.quick else TOPICS)
     ratios = QUICK_RATIOS if plan.quick else RATIOS
     workers = _workers(plan)
@@ -56,7 +55,7 @@ def cells(subject: Subject, plan: Plan) -> list[Settings]:
     found += [_cell(name, middle, 1.0, n, None, plan) for n in workers for name in names if name in SOLUTIONS]
     if not plan.quick:
         pair = plan.chosen([PLDA, "Solution II" if workers else THREADS])
-        found += [_cell(name, TABLE_TOPICS, r, most, TABLE_TAGS, plan) for r in ratios for name in pair]
+        found += [_cell(name, TABLE_3_TOPICS, r, most, TABLE_3_TAGS, plan) for r in ratios for name in pair]
     return [settings for i, settings in enumerate(found) if settings not in found[:i]]
 
 
@@ -73,7 +72,7 @@ def _middle(topics: Sequence[int]) -> int:
 
 
 def _workers(plan: Plan) -> tuple[int, ...]:
-    """The numbers of Spark workers; none where Spark or Java is missing."""
+    """Return the numbers of Spark workers; none if Spark or Java is missing."""
     wanted = plan.workers if plan.workers is not None else QUICK_WORKERS if plan.quick else WORKERS
     wanted = tuple(n for n in wanted if n > 0)
     if not wanted:
@@ -89,14 +88,14 @@ def _workers(plan: Plan) -> tuple[int, ...]:
     return wanted
 
 
-def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]:
-    """Seconds an iteration; perplexity of a held-out fifth."""
+def measure(dataset: Dataset, settings: Settings, jobs: int | None) -> list[Row]:
+    """Measure seconds per iteration, and the perplexity of a held-out fifth."""
     if settings["tags"] is not None:
-        subject = commonest_tags(subject, settings["tags"])
-    train, test = subject.fold(0, FOLDS)
+        dataset = with_commonest_tags(dataset, settings["tags"])
+    train, test = dataset.fold(0, FOLDS)
     train = train[: max(2, round(settings["ratio"] * len(train.corpus)))]
     if settings["model"] == PLDA:
-        return [{"seconds": _seconds_of_plda(train, jobs)}]
+        return [{"seconds": _plda_sweep_seconds(train, jobs)}]
     from tagtopic.models import TWTM
 
     times: list[float] = []
@@ -107,9 +106,9 @@ def measure(subject: Subject, settings: Settings, jobs: int | None) -> list[Row]
     )  # fmt: skip
     with _engine(settings) as engine, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        # thrown away: whatever is not compiled yet is compiled here, what learns the prior of the weights among it
-        fitted(clone(model).set_params(n_topics=2, callbacks=[]), train.corpus[:WARM_UP_DOCUMENTS])
-        fitted(model, train.corpus, engine=engine)
+        # an untimed fit compiles all kernels, including those that learn the prior of the tag weights
+        fit_model(clone(model).set_params(n_topics=2, callbacks=[]), train.corpus[:WARM_UP_DOCUMENTS])
+        fit_model(model, train.corpus, engine=engine)
         value = perplexity(model, test.corpus).value
     return [{"seconds": (times[-1] - times[0]) / (len(times) - 1), "perplexity": value}]
 
@@ -124,12 +123,12 @@ def _engine(settings: Settings) -> Iterator[Any]:
     try:
         yield SparkEngine(_CLUSTER.context(settings["workers"]), weight_update=SOLUTIONS[settings["model"]])
     except BaseException:
-        _CLUSTER.close()  # whatever it was, the next cell begins with a sound one
+        _CLUSTER.close()  # the next cell starts a new cluster
         raise
 
 
-class _KeptCluster:
-    """A cluster that stays for the next cell with as many workers: to start one takes longer than to measure."""
+class _SharedCluster:
+    """A cluster kept for the next cell with the same number of workers: starting one takes longer than a cell."""
 
     def __init__(self) -> None:
         self.workers = 0
@@ -157,75 +156,77 @@ class _KeptCluster:
         self.workers = 0
 
 
-_CLUSTER = _KeptCluster()
+_CLUSTER = _SharedCluster()
 
 
-def _seconds_of_plda(train: Subject, jobs: int | None) -> float:
+def _plda_sweep_seconds(train: Dataset, jobs: int | None) -> float:
     from tagtopic.baselines import PLDA as Plda
 
-    taken = []
+    seconds = []
     for sweeps in PLDA_SWEEPS:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         Plda(sweeps=sweeps, n_jobs=jobs, random_state=0, timeout=3600.0).fit(train.corpus)
-        taken.append(time.perf_counter() - begun)
-    return max(taken[1] - taken[0], 0.0) / (PLDA_SWEEPS[1] - PLDA_SWEEPS[0])
+        seconds.append(time.perf_counter() - started)
+    return max(seconds[1] - seconds[0], 0.0) / (PLDA_SWEEPS[1] - PLDA_SWEEPS[0])
 
 
 PARTS = {"topics": "number of topics", "ratio": "share of the documents", "workers": "number of workers"}
 
 
 def _parts(rows: list[Row]) -> dict[str, list[Row]]:
-    """The rows of each part; one with a single number of topics, ratio or workers is no curve, but for the first."""
+    """Group rows by part; parts other than the first need several values to make a curve."""
     usual = where(rows, tags=None)
     if not usual:
         return {}
-    most = max(different(usual, "workers"))
-    middle = where(usual, topics=_middle(different(usual, "topics")))
+    most = max(distinct(usual, "workers"))
+    middle = where(usual, topics=_middle(distinct(usual, "topics")))
     by_workers = [row for row in where(middle, ratio=1.0) if row["model"] in SOLUTIONS]
     parts = {
         "topics": [row for row in where(usual, ratio=1.0) if row["workers"] in (0, most)],
         "ratio": [row for row in middle if row["workers"] in (0, most)],
         "workers": by_workers,
     }
-    return {part: own for part, own in parts.items() if part == "topics" or len(different(own, part)) > 1}
+    return {part: own for part, own in parts.items() if part == "topics" or len(distinct(own, part)) > 1}
 
 
 def tables(rows: list[Row]) -> list[Table]:
-    """Seconds and perplexity by topics, seconds by ratio and by workers, and the paper's Table 3."""
+    """Make tables of seconds and perplexity by topics, seconds by ratio and by workers, and the paper's Table 3."""
     found = []
     for part, own in _parts(rows).items():
         k = "" if part == "topics" else f", K = {own[0]['topics']}"
-        title = f"Seconds an iteration by {PARTS[part]}{k}"
+        title = f"Seconds per iteration by {PARTS[part]}{k}"
         found.append(pivot(own, title=title, line="model", column=part, value="seconds", digits=3))
         if part == "topics":
             title = "Perplexity by number of topics"
             found.append(pivot(own, title=title, line="model", column="topics", value="perplexity"))
     own = [row for row in rows if row["tags"] is not None]
-    return [*found, _beside_the_paper(own)] if own else found
+    return [*found, _comparison_with_paper(own)] if own else found
 
 
-def _beside_the_paper(rows: list[Row]) -> Table:
-    ratios = sorted(different(rows, "ratio"))
+def _comparison_with_paper(rows: list[Row]) -> Table:
+    ratios = sorted(distinct(rows, "ratio"))
     lines = [
-        [f"{name}, here", *(mean_and_spread(where(rows, model=name, ratio=r), "seconds", 3) for r in ratios)]
-        for name in different(rows, "model")
+        [f"{name}, here", *(format_mean(where(rows, model=name, ratio=r), "seconds", 3) for r in ratios)]
+        for name in distinct(rows, "model")
     ]
-    lines += [[f"{name}, the paper", *map(str, values)] for name, values in PAPERS_TABLE.items() if len(ratios) == 5]
-    title = f"Seconds an iteration with {TABLE_TAGS} tags; PLDA with a topic a tag, TWTM with {TABLE_TOPICS} topics"
+    lines += [[f"{name}, paper", *map(str, values)] for name, values in PAPER_TABLE_3.items() if len(ratios) == 5]
+    title = (
+        f"Seconds per iteration, {TABLE_3_TAGS} tags; PLDA with one topic per tag, TWTM with {TABLE_3_TOPICS} topics"
+    )
     return Table(title, ["sampling ratio", *map(str, ratios)], lines)
 
 
 def draw(rows: list[Row], figure: Any) -> None:
-    """Seconds by topics, perplexity by topics, seconds by ratio and by workers, and the paper's Table 3."""
+    """Draw seconds and perplexity by topics, seconds by ratio and by workers, and the paper's Table 3."""
     curves = _curves(rows)
-    # with nothing to draw there is one empty panel
+    # without curves there is one empty panel
     for axis, (_, part, value, own) in zip(panels(figure, [title for title, *_ in curves]), curves, strict=False):
-        for name in different(own, "model"):
+        for name in distinct(own, "model"):
             mine = where(own, model=name)
-            at = sorted(different(mine, part))
+            at = sorted(distinct(mine, part))
             points = [mean(where(mine, **{part: x}), value) for x in at]
-            axis.plot(at, points, label=name, **LOOKS[name])
-        axis.set_xticks(sorted(different(own, part)))
+            axis.plot(at, points, label=name, **STYLES[name])
+        axis.set_xticks(sorted(distinct(own, part)))
         axis.set_xlabel(PARTS[part])
         axis.set_ylabel(value if value == "perplexity" else "seconds")
         if value == "seconds":
@@ -234,23 +235,23 @@ def draw(rows: list[Row], figure: Any) -> None:
 
 
 def _curves(rows: list[Row]) -> list[tuple[str, str, str, list[Row]]]:
-    """Title, what is on the axis below, what on the left, and the rows of each panel."""
+    """Return the title, the variables of both axes and the rows of each panel."""
     wanted = [("topics", "seconds"), ("topics", "perplexity"), ("ratio", "seconds"), ("workers", "seconds")]
     parts = _parts(rows)
     found = [
-        (f"{'seconds an iteration' if value == 'seconds' else value} by {PARTS[part]}", part, value, parts[part])
+        (f"{'seconds per iteration' if value == 'seconds' else value} by {PARTS[part]}", part, value, parts[part])
         for part, value in wanted
         if part in parts
     ]
     table = [row for row in rows if row["tags"] is not None]
-    return [*found, (f"Table 3: {TABLE_TAGS} tags", "ratio", "seconds", table)] if table else found
+    return [*found, (f"Table 3: {TABLE_3_TAGS} tags", "ratio", "seconds", table)] if table else found
 
 
 MODELS = (STANDARD, THREADS, *SOLUTIONS, PLDA)
-INKS = ("#111111", "#7f7f7f", "#1f77b4", "#c1272d", "#2ca02c", "#e07a1f", "#6a3d9a")
-LOOKS = {
-    name: {"color": ink, "marker": marker} for name, ink, marker in zip(MODELS, INKS, "os^vDP*", strict=True)
-}  # the same in all panels
+COLOURS = ("#111111", "#7f7f7f", "#1f77b4", "#c1272d", "#2ca02c", "#e07a1f", "#6a3d9a")
+STYLES = {
+    name: {"color": colour, "marker": marker} for name, colour, marker in zip(MODELS, COLOURS, "os^vDP*", strict=True)
+}
 EXPERIMENT = Experiment(
     "scale", "Time and perplexity of the distributed solutions", MODELS, cells, measure, tables, draw,
     close=_CLUSTER.close,
