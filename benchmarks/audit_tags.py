@@ -1,9 +1,9 @@
-"""How well the audit finds random tags that were added to held-out documents, as in the paper's section 7.5.
+"""Measure how well the audit finds random tags added to held-out documents, as in the paper's section 7.5.
 
     python benchmarks/audit_tags.py acl.jsonl.gz --kind author --least 5 --documents 27435 --seed 0
 
 Documents and split are those of predict_tags.py. For each level, that share of each document's number of tags (rounded
-up) is added, drawn at random from all tags of the training; the AUC is that of telling them from the document's own.
+up) is added, drawn at random from all training tags; the AUC is that of separating them from the original tags.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEVELS = (0.2, 0.4, 0.5, 0.8, 1.0)
 
 
 def with_noise(corpus: Corpus, known: Any, level: float, random: np.random.Generator) -> tuple[Corpus, Any]:
-    """The corpus with random tags added, and a 0/1 matrix of its own."""
+    """Add random tags; return the corpus and the 0/1 matrix of its original tags."""
     own = sp.csr_array(corpus.tags)
     sizes = np.ceil(level * np.diff(own.indptr) - 1e-9).astype(int)
     rows = np.repeat(np.arange(len(corpus)), sizes)
@@ -33,7 +33,7 @@ def with_noise(corpus: Corpus, known: Any, level: float, random: np.random.Gener
 
 
 def measure(model: TWDA, test: Corpus, seed: int) -> list[tuple[float, float]]:
-    """For each level the AUC of the audit, and of the weight over the expected weight alone; prints on the way."""
+    """Return per level the AUC of the audit, and of weight over expected weight alone; also print them."""
     known = np.flatnonzero(model.tag_frequencies_)
     random = np.random.default_rng(seed)
     found = []
@@ -55,7 +55,7 @@ def measure(model: TWDA, test: Corpus, seed: int) -> list[tuple[float, float]]:
         }
         print(
             f"{level:.0%} noise: AUC {found[-1][0]:.3f} (weight / expected alone {found[-1][1]:.3f}); mean weight "
-            f"of own tags {weight[right].mean():.3f}, of noise {weight[~right].mean():.3f}; by kind {by_kind}",
+            f"of original tags {weight[right].mean():.3f}, of noise {weight[~right].mean():.3f}; by kind {by_kind}",
             flush=True,
         )
     return found
@@ -65,24 +65,26 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus")
-    parser.add_argument("--kind", required=True, help="one, or several with commas between")
+    parser.add_argument("--kind", required=True, help="one kind of tag, or several separated by commas")
     parser.add_argument("--least", type=int, default=5)
     parser.add_argument("--documents", type=int, default=10**9)
     parser.add_argument("--topics", type=int, default=50)
     parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--validate", action="store_true", help="hold out of the training documents, to choose by")
-    chosen = parser.parse_args()
-    read = Corpus.read(chosen.corpus, stop_words="en", min_df=2, progress=False)
+    parser.add_argument(
+        "--validate", action="store_true", help="hold out a part of the training documents, to choose settings"
+    )
+    arguments = parser.parse_args()
+    read = Corpus.read(arguments.corpus, stop_words="en", min_df=2, progress=False)
     runs = []
-    for seed in range(chosen.seed, chosen.seed + chosen.seeds):
-        corpus = select(read, chosen.kind, chosen.least, chosen.documents, seed)
+    for seed in range(arguments.seed, arguments.seed + arguments.seeds):
+        corpus = select(read, arguments.kind, arguments.least, arguments.documents, seed)
         train, test = corpus.split(0.2, random_state=seed)
-        if chosen.validate:
+        if arguments.validate:
             train, test = train.split(0.2, random_state=seed)
         print(f"seed {seed}: {len(train)} training documents, {len(test)} held out, {corpus.n_tags} tags", flush=True)
-        model = TWDA(chosen.topics, max_iter=chosen.iterations, random_state=seed, progress=False).fit(train)
+        model = TWDA(arguments.topics, max_iter=arguments.iterations, random_state=seed, progress=False).fit(train)
         runs.append(measure(model, test, seed))
     for level, values in zip(LEVELS, np.array(runs).transpose(1, 0, 2), strict=True):
         means, spreads = values.mean(axis=0), values.std(axis=0)

@@ -1,15 +1,15 @@
-"""The cost of an iteration on Spark as a sum of what it does, fitted on what benchmarks/spark.py measured.
+"""Model the CPU cost of an iteration on Spark, fitted to the measurements of benchmarks/spark.py.
 
     python benchmarks/cost_model.py FOLDER/generated-*/spark.jsonl
 
-Fitted are seconds of CPU, which a busy machine does not change as it changes the clock. For E (document, word) entries,
-V words, L tags and K topics:
+The model is of CPU seconds, which depend less on the load of the machine than wall-clock time. For E (document, word)
+entries, V words, L tags and K topics:
 
-    executors' Pythons   reading x E + compute x E K: what each word costs whatever the topics, and its topics
-    everything else      jobs + passing x K (V + L): parameters out, sums back, by driver, its Java and the executors'
+    executors' Python    reading x E + compute x E K: per word, and per word and topic
+    everything else      jobs + passing x K (V + L): parameters and statistics, in the driver and all JVMs
 
-The prices are found by least squares of relative errors, none negative. The largest cell is left out and predicted from
-the others. Then the same prices, and a network's instead of this machine's loopback, for a billion documents.
+The unit costs are found by non-negative least squares of relative errors. The largest cell is held out and predicted
+from the others. Then the costs are extrapolated to a billion documents, with a network instead of the loopback device.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ import numpy as np
 from scipy.optimize import nnls
 
 NETWORK = 1.25e9
-"""Bytes a second from and to one machine: 10 Gbit/s."""
+"""Bytes per second from and to one machine: 10 Gbit/s."""
 
 Row = dict[str, Any]
 
 
-class Prices(NamedTuple):
-    """Seconds of CPU: for 10^9 entries, for 10^9 entry-topics, for an iteration's jobs, for a GB of parameters."""
+class UnitCosts(NamedTuple):
+    """CPU seconds per 10^9 entries, per 10^9 entry-topics, per iteration (jobs), and per GB of parameters."""
 
     reading: float
     compute: float
@@ -38,78 +38,78 @@ class Prices(NamedTuple):
 
 
 def entries(row: Row) -> float:
-    """E, in thousand millions."""
+    """Return E / 10^9."""
     return float(row["entries"] / 1e9)
 
 
 def entry_topics(row: Row) -> float:
-    """E K, alike."""
+    """Return E K / 10^9."""
     return entries(row) * float(row["topics"])
 
 
 def parameters(row: Row) -> float:
-    """K (V + L), in gigabytes."""
+    """Return K (V + L) in gigabytes."""
     return float(4 * row["topics"] * (row["words"] + row["tags"]) / 1e9)
 
 
 def pythons(row: Row) -> float:
-    """CPU of the executors' Pythons."""
+    """Return the CPU seconds of the executors' Python processes."""
     return float(row["cpu"]["their Pythons"])
 
 
 def rest(row: Row) -> float:
-    """CPU of everything else."""
+    """Return the CPU seconds of everything else."""
     return float(row["spark_cpu"] - pythons(row))
 
 
-def priced(work: list[list[float]], taken: list[float]) -> Any:
-    """Prices by least squares of relative errors."""
+def fit_costs(work: list[list[float]], taken: list[float]) -> Any:
+    """Fit unit costs by least squares of relative errors."""
     return nnls(np.array(work) / np.array(taken)[:, None], np.ones(len(taken)))[0]
 
 
-def fit(rows: list[Row]) -> Prices:
-    """The prices that these cells speak for."""
-    worked = priced([[entries(row), entry_topics(row)] for row in rows], [pythons(row) for row in rows])
-    passed = priced([[1.0, parameters(row)] for row in rows], [rest(row) for row in rows])
-    return Prices(*worked, *passed)
+def fit(rows: list[Row]) -> UnitCosts:
+    """Fit the unit costs to these cells."""
+    worked = fit_costs([[entries(row), entry_topics(row)] for row in rows], [pythons(row) for row in rows])
+    passed = fit_costs([[1.0, parameters(row)] for row in rows], [rest(row) for row in rows])
+    return UnitCosts(*worked, *passed)
 
 
-def predicted(row: Row, prices: Prices) -> float:
-    """Seconds of CPU."""
-    work = prices.reading * entries(row) + prices.compute * entry_topics(row)
-    return work + prices.jobs + prices.passing * parameters(row)
+def predicted(row: Row, costs: UnitCosts) -> float:
+    """Return the predicted CPU seconds."""
+    work = costs.reading * entries(row) + costs.compute * entry_topics(row)
+    return work + costs.jobs + costs.passing * parameters(row)
 
 
 def show_prediction(rows: list[Row]) -> None:
-    """Each cell beside its prediction; the largest by prices that never saw it."""
+    """Print each cell with its prediction; the largest is predicted from the others."""
     largest = max(rows, key=entry_topics)
-    prices = fit([row for row in rows if row is not largest])
+    costs = fit([row for row in rows if row is not largest])
     print(
-        f"fitted on {len(rows) - 1} cells: reading {prices.reading:.0f} s per 10^9 entries, compute "
-        f"{prices.compute:.2f} s per 10^9 entry-topics, jobs {prices.jobs:.2f} s, passing {prices.passing:.1f} s per GB"
+        f"fitted on {len(rows) - 1} cells: reading {costs.reading:.0f} s per 10^9 entries, compute "
+        f"{costs.compute:.2f} s per 10^9 entry-topics, jobs {costs.jobs:.2f} s, passing {costs.passing:.1f} s per GB"
     )
     print("workers topics ratio  CPU s predicted")
     for row in rows:
-        mark = "  <- left out" if row is largest else ""
+        mark = "  <- held out" if row is largest else ""
         print(
             f"{row['workers']:7} {row['topics']:6} {row['ratio']:5.1f} {row['spark_cpu']:6.2f} "
-            f"{predicted(row, prices):9.2f}{mark}"
+            f"{predicted(row, costs):9.2f}{mark}"
         )
 
 
-def extrapolate(prices: Prices, n: dict[str, float]) -> None:
-    """An iteration of a billion documents on a thousand nodes, part by part."""
+def extrapolate(costs: UnitCosts, n: dict[str, float]) -> None:
+    """Print the predicted parts of an iteration of a billion documents on a thousand nodes."""
     words, cores = n["documents"] * n["entries"] / 1e9, n["nodes"] * n["cores"]
     size = 4 * n["topics"] * (n["words"] + n["tags"])
-    states = 4 * n["documents"] * (1 + n["tags_each"])
+    posteriors = 4 * n["documents"] * (1 + n["tags_each"])
     parts = {
-        "E-step on all cores": (prices.reading + prices.compute * n["topics"]) * words / cores,
-        "CPU to pass parameters and sums on, in the driver and in Java": prices.passing * size / 1e9,
-        "parameters out of and sums into the driver": 2 * size / NETWORK,
-        "sums shuffled, into and out of each node": 2 * size / NETWORK,
-        "states into the driver, TWTM": states / NETWORK,
-        "states into the driver, TWDA": (states + 4 * n["documents"] * n["topics"]) / NETWORK,
-        "jobs": prices.jobs,
+        "E-step on all cores": (costs.reading + costs.compute * n["topics"]) * words / cores,
+        "CPU to pass parameters and statistics, in the driver and the JVMs": costs.passing * size / 1e9,
+        "parameters out of and statistics into the driver": 2 * size / NETWORK,
+        "statistics shuffled, into and out of each node": 2 * size / NETWORK,
+        "posteriors into the driver, TWTM": posteriors / NETWORK,
+        "posteriors into the driver, TWDA": (posteriors + 4 * n["documents"] * n["topics"]) / NETWORK,
+        "jobs": costs.jobs,
     }
     print(", ".join(f"{value:,.0f} {name}" for name, value in n.items()))
     for name, seconds in parts.items():

@@ -1,9 +1,9 @@
-"""One EM iteration of TWTM against one of scikit-learn's LDA and one pass of gensim's author-topic model.
+"""Time one EM iteration of TWTM against scikit-learn's LDA and one pass of gensim's author-topic model.
 
     python benchmarks/em.py PATH [--topics 20 100] [--threads 2] [--repeats 5]
 
-PATH is anything that ``Corpus.read`` takes. All are timed in turn in one process, best of several, because only ratios
-within one run mean anything. Then, in a process of its own, the peak of resident memory that a fit adds.
+PATH is anything that ``Corpus.read`` accepts. All are timed in turn in one process, best of several: only ratios within
+one run are meaningful. Then the peak resident memory added by a fit is measured in a process of its own.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 from tagtopic import TWTM, Corpus
 
 
-def our_iteration(corpus: Corpus, n_topics: int, n_jobs: int) -> float:
-    """The quickest of ten iterations after the first."""
+def tagtopic_iteration(corpus: Corpus, n_topics: int, n_jobs: int) -> float:
+    """Return the fastest of ten iterations after the first."""
     times: list[float] = []
     TWTM(
         n_topics, max_iter=11, tol=0, n_jobs=n_jobs, random_state=0, init="random",
@@ -32,7 +32,7 @@ def our_iteration(corpus: Corpus, n_topics: int, n_jobs: int) -> float:
 
 
 def scikit_learn_iteration(corpus: Corpus, n_topics: int, n_jobs: int) -> float:
-    """The mean of four batch iterations."""
+    """Return the mean of four batch iterations."""
     from sklearn.decomposition import LatentDirichletAllocation
 
     model = LatentDirichletAllocation(n_topics, max_iter=4, n_jobs=n_jobs, random_state=0)
@@ -42,7 +42,7 @@ def scikit_learn_iteration(corpus: Corpus, n_topics: int, n_jobs: int) -> float:
 
 
 def gensim_pass(corpus: Corpus, n_topics: int) -> float:
-    """One pass of the author-topic model with its defaults; it has no threads."""
+    """Time one pass of the author-topic model with its defaults, on one thread."""
     from gensim.models import AuthorTopicModel
 
     logging.getLogger("gensim").setLevel(logging.ERROR)
@@ -70,39 +70,39 @@ def best(function: Callable[[], float], repeats: int) -> float:
 
 
 def resident(name: str) -> float:
-    """Bytes that are resident now ("VmRSS") or were at the peak ("VmHWM"); Linux."""
+    """Return resident bytes now ("VmRSS") or at the peak ("VmHWM"); Linux only."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024.0 * int(next(line for line in lines if line.startswith(name)).split()[1])
 
 
 def peak_growth(corpus: Corpus, model: TWTM) -> tuple[float, float]:
-    """By how much resident memory rises at its peak: until the last EM iteration, and over the whole fit."""
+    """Return the peak increase of resident memory until the last EM iteration, and over the whole fit."""
     peaks: list[float] = []
     model.set_params(callbacks=[lambda *_: peaks.append(resident("VmHWM"))])
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from what is resident now
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = resident("VmRSS")
     model.fit(corpus)
     return peaks[-1] - before, resident("VmHWM") - before
 
 
 def measure_memory(path: str, n_topics: int, n_jobs: int) -> None:
-    """Print the corpus's size, what the bound allows, and what a fit adds to resident memory at its peak."""
+    """Print the size of the corpus, the memory bound, and the peak memory that a fit adds."""
     corpus = tagged(Corpus.read(path, min_df=1, stop_words=None))
     model = TWTM(n_topics, max_iter=10, n_jobs=n_jobs, random_state=0)
-    # compile and import everything on a sliver first: the code is not what is measured
+    # compile and import everything on a small part first: code is not measured
     model.fit(corpus[:100])
     size = sum(array.nbytes for m in (corpus.counts, corpus.tags) for array in (m.data, m.indices, m.indptr))
     allowed = 4 * (corpus.n_words + corpus.n_tags) * n_topics * 4 + 2 * size
     em, whole = peak_growth(corpus, model)
     print(
-        f"K = {n_topics}: corpus {size / 1e6:.1f} MB, allowed {allowed / 1e6:.1f} MB; start and EM add "
-        f"{em / 1e6:.1f} MB, the whole fit, which also learns to predict tags, {whole / 1e6:.1f} MB"
+        f"K = {n_topics}: corpus {size / 1e6:.1f} MB, allowed {allowed / 1e6:.1f} MB; initialisation and EM add "
+        f"{em / 1e6:.1f} MB, the whole fit with the tag predictor {whole / 1e6:.1f} MB"
     )
 
 
 def tagged(corpus: Corpus) -> Corpus:
-    """The documents that have tags, which are all that TWTM takes."""
+    """Return the documents that have tags, which TWTM requires."""
     return corpus[corpus.tags.indptr[1:] > corpus.tags.indptr[:-1]]
 
 
@@ -120,7 +120,7 @@ def main() -> None:
     corpus = tagged(Corpus.read(given.path, min_df=1, stop_words=None))
     print(corpus)
     for n_topics in given.topics:
-        ours = best(lambda k=n_topics: our_iteration(corpus, k, given.threads), given.repeats)  # type: ignore[misc]
+        ours = best(lambda k=n_topics: tagtopic_iteration(corpus, k, given.threads), given.repeats)  # type: ignore[misc]
         theirs = {
             f"scikit-learn, {jobs} job(s)": best(
                 lambda k=n_topics, j=jobs: scikit_learn_iteration(corpus, k, j),  # type: ignore[misc]
@@ -129,7 +129,7 @@ def main() -> None:
             for jobs in sorted({1, given.threads})
         }
         theirs["gensim author-topic"] = gensim_pass(corpus, n_topics)
-        print(f"K = {n_topics}: TWTM {ours:.4f} s an iteration")
+        print(f"K = {n_topics}: TWTM {ours:.4f} s per iteration")
         for name, seconds in theirs.items():
             print(f"  {name}: {seconds:.3f} s, {seconds / ours:.1f} times as long")
     for n_topics in given.topics:

@@ -1,7 +1,7 @@
-"""One logistic regression for each tag, all learnt by stochastic gradient descent in one pass over the documents.
+"""One logistic regression per tag, all fitted by stochastic gradient descent in one pass over the documents.
 
 The same model as scikit-learn's ``OneVsRestClassifier(SGDClassifier(loss="log_loss"))``; with 11,474 tags that would
-take hours, and this takes minutes. Every tag has a regression and every word a weight in it (words x tags, dense).
+take hours, and this takes minutes. The weights are a dense (words, tags) matrix.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tagtopic.tagging.regressions import learn_from_each
 
 
 def fit(vectors: Any, tags: Any, *, step: float, epochs: int, seed: int, decay: float = 1e-6) -> tuple[Any, Any]:
-    """Weights (words, tags) and intercepts; the step falls with the epochs."""
+    """Fit weights (words, tags) and intercepts; the step size decreases with the epochs."""
     random = np.random.default_rng(seed)
     share = np.bincount(tags.indices, minlength=tags.shape[1]) / tags.shape[0]
     bias = np.log((share + 1e-5) / (1 - share + 1e-5)).astype(np.float32)
@@ -29,7 +29,7 @@ def fit(vectors: Any, tags: Any, *, step: float, epochs: int, seed: int, decay: 
     )  # fmt: skip
 
     def learn(block: tuple[int, int]) -> None:
-        """Tags do not see each other: some at a time stay in the cache."""
+        """Fit a block of tags, which are independent of the others and fit into the cache."""
         part = slice(*block)
         own = sp.csr_array(tags[:, part])
         chosen, intercepts = np.zeros((vectors.shape[1], own.shape[1]), np.float32), bias[part].copy()
@@ -44,7 +44,7 @@ def fit(vectors: Any, tags: Any, *, step: float, epochs: int, seed: int, decay: 
 
 
 def best_tags(vectors: Any, weights: Any, bias: Any, n: int) -> list[Any]:
-    """The n likeliest tags of each document."""
+    """Return the n most probable tags of each document."""
     found: list[Any] = []
     for first in range(0, vectors.shape[0], 256):
         scores = vectors[first : first + 256] @ weights + bias

@@ -5,10 +5,9 @@
     python benchmarks/perplexity.py acl.jsonl.gz --kinds author --least 5 --documents 27435 --output acl
     python benchmarks/perplexity.py debian.jsonl.gz --groups source --output debian
 
-A fifth of the documents is held out (seed 0); half of each one's words are given, with its tags, and the other half is
-scored. A killed run goes on with the same command; so does one with more seeds or topics. tomotopy's LDA is scored
-twice from one fit: as it comes, by its own ``infer``, and with its topics and priors folded in by CVB0, which is harder
-to beat.
+A fifth of the documents is held out (seed 0); half of each one's words are observed, with its tags, and the other half
+is scored. The same command continues a killed run, also with more seeds or topics. tomotopy's LDA is scored twice from
+one fit: by its own ``infer``, and with its topics and priors folded in by CVB0, which gives lower perplexity.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from tagtopic.experiments.grid import ExperimentGrid, Row, Settings
 from tagtopic.experiments.results import distinct, format_mean, where
 from tagtopic.models import _inputs
 
-OURS = {"TWDA": TWDA, "LDA (ours)": LDA, "TWTM": TWTM}
+MODELS = {"TWDA": TWDA, "LDA (ours)": LDA, "TWTM": TWTM}
 TOMOTOPY = "LDA (tomotopy)"
 SWEEPS = 1000
 
 
 class Tomotopy:
-    """LDA by tomotopy, its prior learnt, on one thread; ``own_infer`` says whose inference new documents get."""
+    """LDA by tomotopy on one thread, with learnt prior; ``own_infer`` selects its own inference of new documents."""
 
     def __init__(self, n_topics: int, seed: int) -> None:
         import tomotopy
@@ -48,7 +47,7 @@ class Tomotopy:
         self.own_infer = True
 
     def fit(self, corpus: Corpus) -> Tomotopy:
-        """1,000 sweeps, with tomotopy's settings."""
+        """Run 1,000 sweeps with tomotopy's default settings."""
         self.words, self.word_counts = corpus.words, np.asarray(corpus.counts.sum(axis=0)).ravel()
         for words in documents(corpus):
             if words:
@@ -61,11 +60,11 @@ class Tomotopy:
         return self
 
     def aligned(self, X: Corpus, tags: Any = None) -> Corpus:
-        """X without the words that no training document has."""
+        """Return X without the words that no training document has."""
         return _inputs.without_unseen_words(_inputs.without_tags(X), self.word_counts)
 
     def transform(self, X: Corpus) -> Any:
-        """Its topic mixes."""
+        """Return topic mixes."""
         if not self.own_infer:
             psi = np.ascontiguousarray(self.components_.T)
             return fold_in(X.counts, psi, np.asarray(self.model.alpha, np.float64), None)
@@ -75,46 +74,46 @@ class Tomotopy:
 
 
 def documents(corpus: Corpus) -> list[list[str]]:
-    """Each document's words, repeated, by their numbers."""
+    """Return the tokens of each document, as numbers."""
     counts = corpus.counts
     ends = zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
     return [[str(w) for w in np.repeat(counts.indices[a:b], counts.data[a:b].astype(int))] for a, b in ends]
 
 
 def measure(train: Corpus, test: Corpus, settings: Settings) -> list[Row]:
-    """The perplexities of one fit."""
-    begun = time.process_time()
+    """Measure the perplexities of one fit."""
+    started = time.process_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # tags that are in the test part only
+        warnings.simplefilter("ignore", UserWarning)  # tags that occur in the test part only
         if settings["model"] == TOMOTOPY:
-            rival = Tomotopy(settings["topics"], settings["seed"]).fit(train)
-            cpu = time.process_time() - begun
-            as_it_comes = perplexity(rival, test).value
-            rival.own_infer = False
+            model = Tomotopy(settings["topics"], settings["seed"]).fit(train)
+            cpu = time.process_time() - started
+            own_inference = perplexity(model, test).value
+            model.own_infer = False
             return [
-                {"scored": f"{TOMOTOPY}, as it comes", "perplexity": as_it_comes, "cpu": cpu},
-                {"scored": f"{TOMOTOPY}, folded in", "perplexity": perplexity(rival, test).value, "cpu": cpu},
+                {"scored": f"{TOMOTOPY}, its own inference", "perplexity": own_inference, "cpu": cpu},
+                {"scored": f"{TOMOTOPY}, folded in", "perplexity": perplexity(model, test).value, "cpu": cpu},
             ]
-        kind = OURS[settings["model"]]
+        kind = MODELS[settings["model"]]
         model = kind(settings["topics"], random_state=settings["seed"], progress=False, **settings["arguments"])
         model.fit(train)
-        cpu = time.process_time() - begun
+        cpu = time.process_time() - started
         value = perplexity(model, test).value
     return [{"scored": settings["model"], "perplexity": value, "cpu": cpu, "iterations": model.n_iter_}]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """What ``read`` reads."""
+    """Add the options of ``read``."""
     parser.add_argument("path", type=Path)
     parser.add_argument("--output", type=Path, required=True, help="folder of finished cells and the table")
     parser.add_argument("--kinds", help="kinds of tags to keep")
     parser.add_argument("--least", type=int, default=1, help="documents that a tag must be on")
-    parser.add_argument("--documents", type=int, help="so many, drawn at random")
+    parser.add_argument("--documents", type=int, help="number of documents, drawn at random")
     parser.add_argument("--groups", help="a column whose equal values stay together in the split")
 
 
 def read(arguments: argparse.Namespace) -> tuple[Corpus, Corpus]:
-    """The training and the test documents."""
+    """Read the corpus; return training and test documents."""
     rules = TWTM_FORMAT_RULES if arguments.path.suffix == ".twtm" else {}
     corpus = Corpus.read(arguments.path, **rules)
     groups = None
@@ -133,24 +132,26 @@ def read(arguments: argparse.Namespace) -> tuple[Corpus, Corpus]:
 
 
 def table(rows: list[Row]) -> str:
-    """Models by number of topics, mean and spread over seeds."""
+    """Format means and standard deviations over seeds, models by number of topics."""
     topics = sorted(distinct(rows, "topics"))
     lines = [f"| | {' | '.join(f'K = {k}' for k in topics)} |", "|---" * (len(topics) + 1) + "|"]
     for name in distinct(rows, "scored"):
         own = [where(rows, scored=name, topics=k) for k in topics]
         cells = (f"{format_mean(some, 'perplexity', 0)} ({len(some)})" if some else "–" for some in own)
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", "In brackets: how many seeds."])
+    return "\n".join([*lines, "", "In brackets: number of seeds."])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options(parser)
-    parser.add_argument("--models", default=",".join([*OURS, TOMOTOPY]))
+    parser.add_argument("--models", default=",".join([*MODELS, TOMOTOPY]))
     parser.add_argument("--topics", default="20,50,100,200")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--set", dest="arguments", type=json.loads, default={}, help="settings of ours, as JSON")
-    parser.add_argument("--minutes", type=float, help="begin no cell after so long")
+    parser.add_argument(
+        "--set", dest="arguments", type=json.loads, default={}, help="settings of tagtopic's models, as JSON"
+    )
+    parser.add_argument("--minutes", type=float, help="start no cell after this time")
     arguments = parser.parse_args()
     train, test = read(arguments)
     print(f"{train}, held out {len(test):,}")
@@ -161,7 +162,7 @@ def main() -> None:
         for name in arguments.models.split(",")
     ]
     grid = ExperimentGrid(arguments.output, train.fingerprint() + test.fingerprint())
-    found = grid.run(cells, lambda settings: measure(train, test, settings), minutes=arguments.minutes, tell=print)
+    found = grid.run(cells, lambda settings: measure(train, test, settings), minutes=arguments.minutes, log=print)
     text = table([row for cell in found for row in cell.table])
     (arguments.output / "perplexity.md").write_text(text + "\n", "utf-8")
     print(text)

@@ -1,4 +1,4 @@
-"""Reading text: how much faster than scikit-learn's CountVectorizer, and how much memory a large file takes.
+"""Time reading text against scikit-learn's CountVectorizer, and measure the memory that a large file takes.
 
 python benchmarks/read.py acl.jsonl.gz              # the ratio, in one run, on a JSON Lines file
 python benchmarks/read.py --size 5GB                # peak resident memory on a generated file of this size
@@ -24,8 +24,8 @@ from tagtopic.corpus import Corpus
 UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
-def race(n: int, *functions: Callable[[], Any]) -> list[tuple[float, float, Any]]:
-    """Best wall and CPU seconds of each, and its result; run in turns, so that a busy machine is busy for all."""
+def time_in_turn(n: int, *functions: Callable[[], Any]) -> list[tuple[float, float, Any]]:
+    """Return best wall and CPU seconds and the result of each; run in turn, so that load affects all alike."""
     best = [(float("inf"), float("inf"), None)] * len(functions)
     for _ in range(n):
         for i, function in enumerate(functions):
@@ -37,32 +37,32 @@ def race(n: int, *functions: Callable[[], Any]) -> list[tuple[float, float, Any]
 
 
 def compare(path: Path, text: str, repeats: int) -> None:
-    """The same words counted by both: no stop words, no pruning, tokens of two characters or more."""
+    """Count the same words with both: no stop words, no pruning, tokens of at least two characters."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     def load() -> list[str]:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             return [json.loads(line)[text] for line in file]
 
-    everything: dict[str, Any] = {
+    no_pruning: dict[str, Any] = {
         "stop_words": None, "min_df": 1, "max_df": 1.0, "max_words": None, "numbers": True,
     }  # fmt: skip
     texts = load()
-    Corpus.from_texts(texts[:100], **everything)  # compile first
+    Corpus.from_texts(texts[:100], **no_pruning)  # compile first
     Corpus.read([{"text": "warm up", "tags": ["x"]}])
     print(f"{len(texts):,} texts, {sum(map(len, texts)) / 1e6:.0f} million characters, {os.cpu_count()} cores")
-    ours, theirs = race(
-        repeats, lambda: Corpus.from_texts(texts, **everything), lambda: CountVectorizer().fit_transform(texts)
+    ours, theirs = time_in_turn(
+        repeats, lambda: Corpus.from_texts(texts, **no_pruning), lambda: CountVectorizer().fit_transform(texts)
     )
     print(f"words: tagtopic {ours[2].n_words:,}, sklearn {theirs[2].shape[1]:,}")
     print(f"tokens: tagtopic {ours[2].n_tokens:,}, sklearn {theirs[2].sum():,}")
     report("texts in memory", ours, theirs)
-    ours, theirs = race(
+    ours, theirs = time_in_turn(
         repeats,
-        lambda: Corpus.read(path, text=text, **everything),
+        lambda: Corpus.read(path, text=text, **no_pruning),
         lambda: CountVectorizer().fit_transform(load()),
     )
-    report("from the file (ours with tags and ids)", ours, theirs)
+    report("from the file (tagtopic with tags and ids)", ours, theirs)
 
 
 def report(what: str, ours: tuple[float, float, Any], theirs: tuple[float, float, Any]) -> None:
@@ -72,7 +72,7 @@ def report(what: str, ours: tuple[float, float, Any], theirs: tuple[float, float
 
 
 def generate(path: Path, size: int) -> int:
-    """JSON Lines with Zipf words, a misspelling in each row that never comes again, and tags; the number of rows."""
+    """Write JSON Lines with Zipf words, a unique misspelling in each row, and tags; return the number of rows."""
     random = np.random.default_rng(0)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     vocabulary = np.array(["".join(random.choice(letters, size=n)) for n in random.integers(2, 12, size=200_000)])
@@ -92,7 +92,7 @@ def generate(path: Path, size: int) -> int:
 
 
 def measure(size: int, folder: str | None) -> None:
-    """Peak resident memory of reading a large file into a corpus on disk."""
+    """Measure the peak resident memory of reading a large file into a corpus on disk."""
     scratch = Path(tempfile.mkdtemp(prefix="tagtopic-read-", dir=folder))
     try:
         rows = generate(scratch / "large.jsonl", size)

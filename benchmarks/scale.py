@@ -1,13 +1,13 @@
-"""A million documents on one machine: seconds an iteration, memory, growth, and where the time goes.
+"""A million documents on one machine: seconds per iteration, memory, growth, and the share of the inner loops.
 
     python benchmarks/scale.py iterations FOLDER [--topics 5 20 50 200] [--documents 1000000] [--iterations 3]
     python benchmarks/scale.py growth FOLDER [--topics 50] [--documents 1000000]
     python benchmarks/scale.py roofline FOLDER [--topics 50] [--documents 100000]
     python benchmarks/scale.py online CORPUS [CORPUS ...] --plot docs/results/online.svg
 
-FOLDER is where generated corpora are put (about 1 GB for 1,000,000 documents; see generated.py). Each measurement runs
-in a process of its own. Wall-clock seconds mean something on an idle machine only; CPU seconds of all threads are
-given beside them.
+FOLDER is for synthetic corpora (about 1 GB for 1,000,000 documents; see synthetic_corpus.py). Each measurement runs in
+a process of its own. Wall-clock seconds are meaningful on an idle machine only, so CPU seconds of all threads are
+printed too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from generated import Size, generated
+from synthetic_corpus import Size, synthetic_corpus
 from tagtopic import TWDA, Corpus
 from tagtopic._core.intrinsics import AHEAD, prefetch_row
 from tagtopic._core.parallel import cut_evenly
@@ -42,7 +42,7 @@ from tagtopic.models import _base
 
 
 def resident(name: str) -> float:
-    """Megabytes that are resident now ("VmRSS") or were at the peak ("VmHWM"); Linux."""
+    """Return resident megabytes now ("VmRSS") or at the peak ("VmHWM"); Linux only."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(name)).split()[1]) / 1024
 
@@ -52,13 +52,13 @@ def reset_peak() -> None:
 
 
 class Clock:
-    """Seconds by the wall and of all threads since it was made or last read."""
+    """Wall-clock and CPU seconds (all threads) since the last reading."""
 
     def __init__(self) -> None:
         self.read()
 
     def read(self) -> tuple[float, float]:
-        """(wall, CPU) since the last reading."""
+        """Return (wall, CPU) since the last reading."""
         now = time.perf_counter(), time.process_time()
         passed = tuple(b - a for a, b in zip(getattr(self, "_last", now), now, strict=True))
         self._last = now
@@ -66,7 +66,7 @@ class Clock:
 
 
 def measure_fit(path: str, n_topics: int, iterations: int, inference: str) -> None:
-    """Print one fit as JSON: its iterations and the peak of memory in each of its parts."""
+    """Print one fit as JSON: its iterations, and peak memory of each part."""
     corpus = Corpus.open(path)
     settings: dict[str, Any] = {"tol": 0, "random_state": 0, "n_jobs": 2, "inference": inference}
     TWDA(n_topics, max_iter=2, **settings).fit(corpus[:300])  # compile
@@ -114,25 +114,25 @@ class _Context:
         return self.leave(*what)
 
 
-def fit_elsewhere(path: Path, n_topics: int, given: argparse.Namespace) -> Any:
-    """One fit, without learning to predict tags, in a process of its own."""
+def fit_in_child(path: Path, n_topics: int, given: argparse.Namespace) -> Any:
+    """Run one fit without tag predictor in a process of its own."""
     command = [sys.executable, __file__, "one", str(path), str(n_topics), str(given.iterations), given.inference]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def typical(found: Any) -> tuple[float, float]:
-    """The quickest iteration after the first (which compiles and reads)."""
+    """Return the fastest iteration after the first, which compiles and reads."""
     later = found["iterations"][1:] or found["iterations"]
     return min(row["wall"] for row in later), min(row["cpu"] for row in later)
 
 
 def iterations(given: argparse.Namespace) -> None:
-    path = generated(given.folder, Size(given.documents))
-    print("| K | seconds an iteration, wall | CPU / 2 | start, CPU s | peak MB | of it the opened corpus |")
+    path = synthetic_corpus(given.folder, Size(given.documents))
+    print("| K | seconds per iteration, wall | CPU / 2 | initialisation, CPU s | peak MB | of it the opened corpus |")
     print("|---|---|---|---|---|---|")
     for n_topics in given.topics:
-        found = fit_elsewhere(path, n_topics, given)
+        found = fit_in_child(path, n_topics, given)
         wall, cpu = typical(found)
         print(
             f"| {n_topics} | {wall:.1f} | {cpu / 2:.1f} | {found['start']['cpu']:.1f} | {found['peak']} | "
@@ -144,27 +144,28 @@ def iterations(given: argparse.Namespace) -> None:
 def growth(given: argparse.Namespace) -> None:
     results = []
     for n_documents in (given.documents // 10, given.documents):
-        path = generated(given.folder, Size(n_documents))
-        found = fit_elsewhere(path, given.topics[0], given)
+        path = synthetic_corpus(given.folder, Size(n_documents))
+        found = fit_in_child(path, given.topics[0], given)
         results.append((*typical(found), found["peak"]))
         print(f"{n_documents:,} documents, K = {given.topics[0]}: {found}", flush=True)
     (wall, cpu, peak), (more_wall, more_cpu, more_peak) = results
     print(
-        f"10 times the documents: {more_wall / wall:.2f} times the time by the wall, {more_cpu / cpu:.2f} times the "
-        f"CPU time, {more_peak / peak:.3f} times the peak of memory"
+        f"10 times the documents: {more_wall / wall:.2f} times the wall-clock time, {more_cpu / cpu:.2f} times the "
+        f"CPU time, {more_peak / peak:.3f} times the peak memory"
     )
 
 
 @numba.njit(nogil=True)
 def passes(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: int, which: int) -> float:
-    """Rows of psi gathered once a document, as the E-step does, and then a word pass ``repeats`` times over them:
-    that of "cvb0", that of the other methods, or the least that two loops over the same rows can do.
+    """Gather rows of psi once per document, as the E-step does, then run a word pass over them ``repeats`` times.
+
+    The pass is that of "cvb0", that of the other methods, or the minimum that two loops over the rows can do.
     """
     n_topics = psi.shape[1]
     most = np.diff(documents.word_starts[first : last + 1]).max()
     rows, counts = np.empty((most, n_topics), psi.dtype), np.empty(most, psi.dtype)
     sums, inverses, prior = np.empty(most, psi.dtype), np.empty(most, psi.dtype), np.full(most, 0.07, psi.dtype)
-    pull, own_pull, left = (
+    weighted, own_weighted, left = (
         np.empty(n_topics, psi.dtype),
         np.empty(n_topics, psi.dtype),
         np.empty((4, n_topics), psi.dtype),
@@ -181,23 +182,33 @@ def passes(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: i
                 prefetch_row(psi, documents.words[start + i + AHEAD])
             rows[i] = psi[documents.words[start + i]]
         for sweep in range(repeats):
-            mix[sweep % 2] *= 1.001  # as from sweep to sweep: else the compiler might make one pass of all
+            mix[sweep % 2] *= 1.001  # changes between sweeps, so that the compiler cannot merge them
             if which == CVB0:
                 pass_leaving_out(
-                    rows[:n], counts[:n], prior[:n], share, mix, own, sums[:n], inverses[:n], pull, own_pull, left
+                    rows[:n],
+                    counts[:n],
+                    prior[:n],
+                    share,
+                    mix,
+                    own,
+                    sums[:n],
+                    inverses[:n],
+                    weighted,
+                    own_weighted,
+                    left,
                 )
             elif which == MAP:
-                pass_over_words(rows[:n], counts[:n], mix, sums[:n], pull)
+                pass_over_words(rows[:n], counts[:n], mix, sums[:n], weighted)
             else:
-                bare_pass(rows[:n], counts[:n], mix, sums[:n], pull)
-            total += pull[0] + sums[0]
+                bare_pass(rows[:n], counts[:n], mix, sums[:n], weighted)
+            total += weighted[0] + sums[0]
     return total
 
 
 @numba.njit(nogil=True, fastmath=True)
-def bare_pass(rows: Any, counts: Any, mix: Any, sums: Any, pull: Any) -> None:
-    """A product with a vector, and a weighted sum of rows: no division, nothing depends on anything."""
-    pull[:] = 0
+def bare_pass(rows: Any, counts: Any, mix: Any, sums: Any, weighted: Any) -> None:
+    """Compute a matrix-vector product and a weighted sum of rows, without divisions or dependences."""
+    weighted[:] = 0
     for i in range(rows.shape[0]):
         s = mix[0] * rows[i, 0]
         for k in range(1, rows.shape[1]):
@@ -206,12 +217,12 @@ def bare_pass(rows: Any, counts: Any, mix: Any, sums: Any, pull: Any) -> None:
     for i in range(rows.shape[0]):
         c = counts[i]
         for k in range(rows.shape[1]):
-            pull[k] += c * rows[i, k]
+            weighted[k] += c * rows[i, k]
 
 
 def roofline(given: argparse.Namespace) -> None:
-    """CPU seconds of the two inner loops in an iteration, and their rate against bare loops over the same data."""
-    corpus = Corpus.open(generated(given.folder, Size(given.documents)))
+    """Print CPU seconds of the two inner loops per iteration, and their rate against bare loops on the same data."""
+    corpus = Corpus.open(synthetic_corpus(given.folder, Size(given.documents)))
     n_topics, sweeps, code = given.topics[0], given.sweeps, method_of(given.inference).code
     random = np.random.default_rng(0)
     psi = random.random((corpus.n_words, n_topics), np.float32) / corpus.n_words
@@ -244,7 +255,7 @@ def roofline(given: argparse.Namespace) -> None:
         whole = min(iteration(session, sums) for _ in range(given.iterations))
     bare_code = -1
     loops(code, 1), loops(bare_code, 1)
-    # gathering the rows is the same for any number of repeats: differences leave the loops alone
+    # gathering the rows takes the same time for any number of repeats: differences are the loops alone
     once, twice, bare_once, bare_twice = (
         min(loops(which, repeats) for _ in range(3)) for which in (code, bare_code) for repeats in (sweeps, 2 * sweeps)
     )
@@ -252,12 +263,12 @@ def roofline(given: argparse.Namespace) -> None:
     print(f"K = {n_topics}, {corpus}, {given.inference}: an iteration of {sweeps} sweeps takes {whole:.2f} CPU s")
     print(f"the two inner loops, rows of psi fetched from memory: {once:.2f} s, {once / whole:.0%} of it")
     print(f"  bare loops over the same: {bare_once:.2f} s: the inner loops run at {bare_once / once:.0%} of that rate")
-    print(f"the two inner loops, rows already at hand: {inner:.2f} s, {inner / whole:.0%} of it")
+    print(f"the two inner loops, rows already in cache: {inner:.2f} s, {inner / whole:.0%} of it")
     print(f"  bare loops: {bare:.2f} s: {bare / inner:.0%} of that rate")
 
 
 def online(given: argparse.Namespace) -> None:
-    """Perplexity of held-out documents by seconds, online and batch."""
+    """Print the perplexity of held-out documents by CPU seconds, online and batch."""
     warnings.simplefilter("ignore")
     curves: dict[str, list[tuple[float, float]]] = {}
     for path in given.corpora:
@@ -272,7 +283,7 @@ def online(given: argparse.Namespace) -> None:
 
 
 def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: int) -> list[tuple[float, float]]:
-    """(CPU seconds, perplexity) after the start and after each iteration; scoring is not timed."""
+    """Return (CPU seconds, perplexity) after the initialisation and after each iteration; scoring is not timed."""
     fits: list[Any] = []
     curve: list[tuple[float, float]] = []
     begin, spent, clock = _base.TagTopicModel._start_fit, [0.0], Clock()
@@ -306,7 +317,7 @@ def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: in
 
 
 def svg(curves: dict[str, list[tuple[float, float]]]) -> str:
-    """The curves relative to the best of their corpus, on a logarithmic axis."""
+    """Draw the curves relative to the best value of their corpus, on a logarithmic axis."""
     width, height, left, top = 640, 360, 60, 20
     best: dict[str, float] = {}
     for name, curve in curves.items():

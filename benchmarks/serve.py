@@ -1,9 +1,9 @@
-"""The service under load: 64 clients ask /api/v1/infer for 30 seconds, against the same calls in one process.
+"""The service under load: 64 clients call /api/v1/infer for 30 seconds, against the same calls in one process.
 
     python benchmarks/serve.py MODEL --corpus FILE.jsonl --text body
 
-Everything is on the loopback of this machine: server, clients and reference share its cores, so only ratios mean
-something. "in process" is ``model.transform`` called for one request after the other, in a loop.
+Server, clients and reference share the cores of this machine, so only ratios are meaningful. "in process" is
+``model.transform`` called for one request after the other in a loop.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tagtopic.models._base import TagTopicModel
 
 
 @dataclass
-class Outcome:
-    """What the clients saw."""
+class LoadResult:
+    """Response times and errors of all clients."""
 
     seconds: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -41,7 +41,7 @@ def requests_of(texts: list[str], tags: list[list[str]], size: int) -> list[byte
     return [head.format(len(body)).encode() + body for body in bodies]
 
 
-async def client(port: int, requests: list[bytes], offset: int, until: float, outcome: Outcome) -> None:
+async def client(port: int, requests: list[bytes], offset: int, until: float, result: LoadResult) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     number = offset
     while time.perf_counter() < until:
@@ -51,21 +51,21 @@ async def client(port: int, requests: list[bytes], offset: int, until: float, ou
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(re.search(rb"content-length: (\d+)", head, re.IGNORECASE)[1])  # type: ignore[index]
         await reader.readexactly(length)
-        outcome.seconds.append(time.perf_counter() - started)
+        result.seconds.append(time.perf_counter() - started)
         if b" 200 " not in head[:20]:
-            outcome.errors.append(head[:30].decode())
+            result.errors.append(head[:30].decode())
     writer.close()
 
 
-async def load(port: int, requests: list[bytes], clients: int, seconds: float) -> Outcome:
-    outcome = Outcome()
+async def load(port: int, requests: list[bytes], clients: int, seconds: float) -> LoadResult:
+    result = LoadResult()
     until = time.perf_counter() + seconds
-    await asyncio.gather(*(client(port, requests, 97 * i, until, outcome) for i in range(clients)))
-    return outcome
+    await asyncio.gather(*(client(port, requests, 97 * i, until, result) for i in range(clients)))
+    return result
 
 
 def in_process(model: TagTopicModel, texts: list[str], tags: list[list[str]], size: int, seconds: float) -> float:
-    """Requests a second."""
+    """Return requests per second."""
     done, started = 0, time.perf_counter()
     while time.perf_counter() - started < seconds:
         first = done * size % max(1, len(texts) - size)
@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--tags", default=None)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--documents", type=int, nargs="+", default=[1, 16], help="documents in a request")
+    parser.add_argument("--documents", type=int, nargs="+", default=[1, 16], help="documents per request")
     given = parser.parse_args()
     model = TagTopicModel.load(given.model)
     tag_columns = given.tags.split(",") if given.tags else None
@@ -104,16 +104,16 @@ def main() -> None:
         port = int(re.search(r":(\d+)/", server.stderr.readline())[1])  # type: ignore[index]
         for size in given.documents:
             requests = requests_of(texts, tags, size)
-            asyncio.run(load(port, requests, 4, 3))  # what has to be compiled is
+            asyncio.run(load(port, requests, 4, 3))  # compiles kernels
             in_process(model, texts, tags, size, 1)
-            outcome = asyncio.run(load(port, requests, given.clients, given.seconds))
+            result = asyncio.run(load(port, requests, given.clients, given.seconds))
             alone = in_process(model, texts, tags, size, given.seconds / 3)
-            rate = len(outcome.seconds) / given.seconds
-            p50, p99 = np.quantile(outcome.seconds, [0.5, 0.99]) * 1000
+            rate = len(result.seconds) / given.seconds
+            p50, p99 = np.quantile(result.seconds, [0.5, 0.99]) * 1000
             print(
-                f"{size:>3} documents a request, {given.clients} clients, {given.seconds:g} s: {len(outcome.seconds):,}"
-                f" requests, {len(outcome.errors)} errors; {rate:.0f} a second, p50 {p50:.0f} ms, p99 {p99:.0f} ms; "
-                f"in process {alone:.0f} a second; ratio {rate / alone:.2f}"
+                f"{size:>3} documents per request, {given.clients} clients, {given.seconds:g} s: {len(result.seconds)}"
+                f" requests, {len(result.errors)} errors; {rate:.0f} / s, p50 {p50:.0f} ms, p99 {p99:.0f} ms; "
+                f"in process {alone:.0f} per s; ratio {rate / alone:.2f}"
             )
     finally:
         server.terminate()

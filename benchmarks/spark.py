@@ -1,16 +1,16 @@
-"""Seconds per iteration on a Spark cluster of this machine, against the local engine in the same run.
+"""Time iterations on a Spark cluster on this machine against the local engine in the same run.
 
 python benchmarks/spark.py FOLDER                                         # a small corpus, a few minutes
 python benchmarks/spark.py FOLDER --documents 500000 --tags 150000 --words 200000 -k 20 10 50 --ratios 1 0.1 0.3 0.6 0.8
 python benchmarks/spark.py FOLDER --watch 20                              # memory and disk over 20 iterations
 python benchmarks/spark.py FOLDER --show                                  # the table of all that was measured
 
-FOLDER is where the generated corpus is put (see generated.py) and where each cell's figures go, in spark.jsonl: a cell
-that is there is not measured again, so a run that was stopped goes on. Iterations of both engines take turns, and the
-local engine has as many threads as the cluster has cores: what else the machine does then hits both alike. Seconds of
-CPU, of the driver and its Java and of everything on the workers, stand beside those of the clock. The E-step and M-step
-are the same for all four updates of pi, so one run measures them; the paper learns pi at every iteration, here it is
-learnt at every tenth, so its seconds stand in columns of their own.
+FOLDER is for the synthetic corpus (see synthetic_corpus.py) and the measurements of each cell, in spark.jsonl: a cell
+that is there is not measured again, so a stopped run can be continued. Iterations of both engines alternate, and the
+local engine has as many threads as the cluster has cores, so that other load affects both alike. CPU seconds of the
+driver, its JVM and everything on the workers are printed beside wall-clock seconds. The E-step and M-step are the same
+for all four updates of pi, so one run measures them; the paper learns pi at every iteration, tagtopic at every tenth,
+so the seconds of pi are in columns of their own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from generated import Size, generated
+from synthetic_corpus import Size, synthetic_corpus
 from tagtopic import Corpus
 from tagtopic.engines import WEIGHT_UPDATES, LocalEngine, SparkEngine
 from tagtopic.engines.base import Statistics
@@ -53,7 +53,7 @@ def start(corpus: Corpus, n_topics: int, latent: bool) -> tuple[Parameters, Prio
 
 
 class Iterations:
-    """One engine's EM, an iteration at a time."""
+    """The EM iterations of one engine, run one at a time."""
 
     def __init__(
         self, session: Any, parameters: Parameters, priors: Priors, sweeps: int, helpers: Callable[[], Cell] = dict
@@ -65,36 +65,36 @@ class Iterations:
         self.cpu: list[Cell] = []
 
     def iterate(self) -> None:
-        """One more, timed."""
-        begun, cpu = time.perf_counter(), self._cpu()
+        """Run and time one iteration."""
+        started, cpu = time.perf_counter(), self._cpu()
         used = self.parameters
         found = self.session.m_step(self.session.e_step(used, self.spare, sweeps=self.sweeps), self.priors)
         self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
         self.spare = Statistics(used.psi, used.theta, 0.0)
-        self.seconds.append(time.perf_counter() - begun)
+        self.seconds.append(time.perf_counter() - started)
         self.cpu.append({who: seconds - cpu[who] for who, seconds in self._cpu().items()})
 
     def _cpu(self) -> Cell:
-        """Seconds of CPU so far: of this process, and of those that work for it."""
+        """Return CPU seconds so far, of this process and of the others that work for it."""
         return {"driver": time.process_time(), **self.helpers()}
 
-    def usual_cpu(self) -> Cell:
-        """Who used how much in an iteration, but for the first."""
+    def median_cpu(self) -> Cell:
+        """Return the median CPU seconds of each process per iteration, without the first."""
         return {who: statistics.median(each[who] for each in self.cpu[1:]) for who in self.cpu[0]}
 
     def seconds_of_pi(self, update: Any = None) -> float:
-        """How long one update of pi takes: the session's own, or another."""
+        """Time one update of pi: the session's own, or another."""
         learnt = np.ones(len(self.parameters.all_pi), np.bool_)
-        begun = time.perf_counter()
+        started = time.perf_counter()
         if update is None:
             self.session.update_weight_prior(self.parameters, HyperPrior(), learnt)
         else:
             update(self.session, self.parameters, HyperPrior(), learnt)
-        return time.perf_counter() - begun
+        return time.perf_counter() - started
 
 
 def cpu_of(pid: int) -> float:
-    """Seconds of CPU that a process and its ended children have used."""
+    """Return the CPU seconds of a process and its ended children."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -103,7 +103,7 @@ def cpu_of(pid: int) -> float:
 
 
 def measure(corpus: Corpus, cell: Cell, context: Any, cluster: SparkCluster, arguments: argparse.Namespace) -> Cell:
-    """Iterations of both engines in turn, then pi by each update."""
+    """Measure iterations of both engines in turn, then pi by each update."""
     part = corpus[: max(1, int(cell["ratio"] * len(corpus)))]
     parameters, priors = start(part, cell["topics"], arguments.twda)
     engines = (
@@ -138,8 +138,8 @@ def measure(corpus: Corpus, cell: Cell, context: Any, cluster: SparkCluster, arg
         "words": part.n_words, "tags": part.n_tags, "first": spark.seconds[0],
         "local": statistics.median(local.seconds[1:]), "spark": statistics.median(spark.seconds[1:]),
         "to_local": statistics.median(ratios), "pi": pi,
-        "local_cpu": sum(local.usual_cpu().values()), "spark_cpu": sum(spark.usual_cpu().values()),
-        "cpu": spark.usual_cpu(),
+        "local_cpu": sum(local.median_cpu().values()), "spark_cpu": sum(spark.median_cpu().values()),
+        "cpu": spark.median_cpu(),
         "load": os.getloadavg()[0],
     }  # fmt: skip
 
@@ -193,7 +193,7 @@ def show(rows: list[Cell]) -> None:
 
 
 def watch(corpus: Corpus, arguments: argparse.Namespace) -> None:
-    """Memory of the driver's Python, of the executors and their Pythons, and disk, over many iterations."""
+    """Print the memory of the driver, the executors and their Python processes, and disk use, over many iterations."""
     config = {"spark.executor.memory": arguments.memory, "spark.log.level": "ERROR"}
     parameters, priors = start(corpus, arguments.topics[0], arguments.twda)
     with (
@@ -221,11 +221,11 @@ def watch(corpus: Corpus, arguments: argparse.Namespace) -> None:
                 f"{disk(cluster.folder):12.1f}",
                 flush=True,
             )
-    print(f"peak of the driver's Python: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    print(f"peak of the driver's Python process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 
 def heap(context: Any) -> float:
-    """Megabytes that the driver's Java holds on to, once what is garbage has been collected."""
+    """Return the megabytes in use in the driver's JVM after garbage collection."""
     java = context._jvm.java.lang
     java.System.gc()
     runtime = java.Runtime.getRuntime()
@@ -233,7 +233,7 @@ def heap(context: Any) -> float:
 
 
 def resident(pid: int | str) -> float:
-    """Megabytes in memory."""
+    """Return resident megabytes."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -242,7 +242,7 @@ def resident(pid: int | str) -> float:
 
 
 def disk(folder: Path) -> float:
-    """Megabytes on disk."""
+    """Return megabytes on disk."""
     return int(subprocess.run(["du", "-sk", folder], capture_output=True, text=True).stdout.split()[0]) / 1024
 
 
@@ -261,15 +261,20 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=2)
     parser.add_argument("--block-entries", type=int, default=1 << 19)
     parser.add_argument(
-        "--collect-bytes", type=int, default=TransferSizes.collect, help="0 lets sums be added on executors"
+        "--collect-bytes",
+        type=int,
+        default=TransferSizes.collect,
+        help="above this size statistics are added on executors; 0: always",
     )
-    parser.add_argument("--memory", default="1g", help="of each worker")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="begin no cell after so many")
+    parser.add_argument("--memory", default="1g", help="memory of each worker")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="start no cell after this time")
     parser.add_argument("--twda", action="store_true", help="TWDA instead of TWTM")
-    parser.add_argument("--watch", type=int, metavar="ITERATIONS", help="watch memory and disk instead")
-    parser.add_argument("--show", action="store_true", help="show what was measured, and measure nothing")
+    parser.add_argument(
+        "--watch", type=int, metavar="ITERATIONS", help="print memory and disk use over this many iterations instead"
+    )
+    parser.add_argument("--show", action="store_true", help="print earlier measurements only")
     arguments = parser.parse_args()
-    path = generated(arguments.folder, Size(arguments.documents, arguments.tags, arguments.words))
+    path = synthetic_corpus(arguments.folder, Size(arguments.documents, arguments.tags, arguments.words))
     corpus, results = Corpus.open(path), path / "spark.jsonl"
     if arguments.watch:
         watch(corpus, arguments)

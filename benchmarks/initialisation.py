@@ -1,10 +1,10 @@
-"""Where EM starts: held-out perplexity and CPU seconds of "merged", "nmf", "random" and of mini-batch k-means.
+"""Compare initialisations: held-out perplexity and CPU seconds of "merged", "nmf", "random" and mini-batch k-means.
 
-    python benchmarks/starts.py imdb/documents.twtm --output imdb
-    python benchmarks/starts.py acl.jsonl.gz --kinds author --least 5 --documents 27435 --output acl
+    python benchmarks/initialisation.py imdb/documents.twtm --output imdb
+    python benchmarks/initialisation.py acl.jsonl.gz --kinds author --least 5 --documents 27435 --output acl
 
-Corpora are given, and documents held out and scored, as in perplexity.py. k-means is no start of the library's: it is
-made here in the place of "merged", on the same sample and words, with the same updates after it.
+Corpora, held-out documents and scores are as in perplexity.py. k-means is not part of the library: it replaces "merged"
+here, on the same sample and words and with the same updates after it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tagtopic.experiments.grid import ExperimentGrid, Row, Settings
 from tagtopic.experiments.results import distinct, format_mean, where
 from tagtopic.models import _init
 
-STARTS = ("merged", "nmf", "random", "k-means")
+INITIALISATIONS = ("merged", "nmf", "random", "k-means")
 
 
 def clustered_topics(corpus: Corpus, n_topics: int, random: np.random.Generator, n_jobs: int | None) -> Any:
-    """The words of each of ``n_topics`` clusters of documents, Hellinger distance; small clusters are seeded anew."""
+    """Return the words of ``n_topics`` clusters of documents (Hellinger distance); small clusters are re-seeded."""
     counts = corpus.counts
     profiles = np.sqrt(counts.data / np.repeat(corpus.lengths(), np.diff(counts.indptr)))
-    indices, starts = counts.indices.astype(np.int32), counts.indptr.astype(np.int32)  # copies that may be written to
+    indices, starts = counts.indices.astype(np.int32), counts.indptr.astype(np.int32)  # writable copies
     matrix = sp.csr_matrix((profiles, indices, starts), shape=counts.shape)
     clusters = MiniBatchKMeans(n_topics, n_init=3, reassignment_ratio=0.05, random_state=int(random.integers(2**31)))
     found = clusters.fit_predict(matrix)
@@ -45,16 +45,16 @@ def clustered_topics(corpus: Corpus, n_topics: int, random: np.random.Generator,
 
 
 def measure(train: Corpus, test: Corpus, settings: Settings) -> list[Row]:
-    """One fit from one start."""
+    """Measure one fit from one initialisation."""
     name, seed, n_topics = settings["start"], settings["seed"], settings["topics"]
-    merged, begun = _init.merged_topics, time.process_time()
+    merged, started = _init.merged_topics, time.process_time()
     _init.merged_topics = clustered_topics if name == "k-means" else merged
     init = "merged" if name == "k-means" else name
     try:
         _init.start_topics(train, _init.word_frequencies(train), n_topics, init, np.random.default_rng(seed), None)
-        seconds = time.process_time() - begun
+        seconds = time.process_time() - started
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # tags that are in the test part only
+            warnings.simplefilter("ignore", UserWarning)  # tags that occur in the test part only
             model = TWDA(n_topics, init=init, random_state=seed, progress=False).fit(train)
             value = model.perplexity(test)
     finally:
@@ -70,15 +70,17 @@ def main() -> None:
     arguments = parser.parse_args()
     train, test = read(arguments)
     cells: list[Settings] = [
-        {"start": name, "topics": arguments.topics, "seed": seed} for seed in range(arguments.seeds) for name in STARTS
+        {"start": name, "topics": arguments.topics, "seed": seed}
+        for seed in range(arguments.seeds)
+        for name in INITIALISATIONS
     ]
     grid = ExperimentGrid(arguments.output, train.fingerprint() + test.fingerprint())
-    found = grid.run(cells, lambda settings: measure(train, test, settings), tell=print)
+    found = grid.run(cells, lambda settings: measure(train, test, settings), log=print)
     rows = [row for cell in found for row in cell.table]
     for name in distinct(rows, "start"):
         own = where(rows, start=name)
         print(
-            f"{name}: {format_mean(own, 'perplexity', 0)}, the start {format_mean(own, 'seconds', 1)} CPU s, "
+            f"{name}: {format_mean(own, 'perplexity', 0)}, initialisation {format_mean(own, 'seconds', 1)} CPU s, "
             f"{json.dumps([row['iterations'] for row in own])} iterations"
         )
 

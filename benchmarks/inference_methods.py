@@ -1,9 +1,9 @@
-"""The inference methods side by side: held-out perplexity, CPU seconds, and the rank correlation of planted weights.
+"""Compare the inference methods: held-out perplexity, CPU seconds, and rank correlation with planted tag weights.
 
-    python benchmarks/ways.py imdb/documents.twtm tmdb10k.jsonl.gz
+    python benchmarks/inference_methods.py imdb/documents.twtm tmdb10k.jsonl.gz
 
-Each corpus is split 80/20 (seed 0) and fitted by TWDA with default settings but for ``inference``. Planted corpora are
-drawn from TWTM and TWDA; what is correlated are the true weights of each document's tags with ``tag_weights``.
+Each corpus is split 80/20 (seed 0) and fitted by TWDA with default settings except ``inference``. Planted corpora are
+drawn from TWTM and TWDA; the true weights of each document's tags are correlated with ``tag_weights``.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from tagtopic.inference.methods import METHODS
 
 
 def on_corpus(path: Path, method: str, topics: int, seed: int) -> str:
-    """Perplexity of the held-out fifth, CPU seconds and iterations."""
+    """Return the perplexity of the held-out fifth, CPU seconds and iterations."""
     corpus = Corpus.read(path, progress=False, **(TWTM_FORMAT_RULES if path.suffix == ".twtm" else {}))
     train, test = corpus.split(0.2, 0)
-    begun = time.process_time()
+    started = time.process_time()
     model = TWDA(topics, inference=method, random_state=seed, progress=False).fit(train)
-    seconds = time.process_time() - begun
+    seconds = time.process_time() - started
     return f"{model.perplexity(test):.0f} ({seconds:.0f} s, {model.n_iter_})"
 
 
 def on_planted(kind: str, method: str, seed: int) -> float:
-    """Rank correlation of weights, over all documents with two tags or more."""
+    """Return the rank correlation of weights over all documents with at least two tags."""
     drawn = make_tagged_corpus(2000, 10, 60, 800, model=kind, random_state=seed)
     estimator = TWTM if kind == "twtm" else TWDA
     model = estimator(10, inference=method, random_state=seed, progress=False).fit(drawn.corpus)
@@ -46,9 +46,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--topics", type=int, default=50)
-    parser.add_argument("--seeds", type=int, default=3, help="of the planted corpora")
+    parser.add_argument("--seeds", type=int, default=3, help="number of planted corpora per model")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore", UserWarning)  # tags that are in the test part only
+    warnings.simplefilter("ignore", UserWarning)  # tags that occur in the test part only
     heads = [
         *(f"{path.name}: perplexity (CPU, iterations)" for path in arguments.paths),
         "TWTM planted",

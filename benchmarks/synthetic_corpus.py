@@ -1,10 +1,10 @@
-"""A corpus of any size for benchmarks, drawn by a kernel straight into the folder of a saved corpus.
+"""Draw a corpus of any size for benchmarks, by a kernel that writes directly into the folder of a saved corpus.
 
-Ranks of words and tags are log-uniform (Zipf with exponent 1). A tag speaks of two of ``TOPICS`` topics, and a topic
-has one word of its own in every twenty consecutive ranks. Each document's random numbers come from its own number, so a
-corpus of 100,000 documents is the beginning of the one of 1,000,000.
+Ranks of words and tags are log-uniform (Zipf with exponent 1). A tag has two of ``TOPICS`` topics, and a topic
+has one word of its own in every twenty consecutive ranks. The random numbers of a document are seeded by its number, so
+a corpus of 100,000 documents is the beginning of the one of 1,000,000.
 
-    python benchmarks/generated.py FOLDER [--documents 1000000] [--tags 160000] [--words 2600000]
+    python benchmarks/synthetic_corpus.py FOLDER [--documents 1000000] [--tags 160000] [--words 2600000]
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tagtopic.corpus import matrices, storage
 TOPICS = 100
 GROUP = 20
 TOKENS = 119
-"""Tokens in a document; about 100 of its words are then distinct."""
+"""Mean tokens per document; about 100 of them are distinct."""
 
 BLOCK = 20_000
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large the corpus is."""
+    """The size of the corpus."""
 
     documents: int = 1_000_000
     tags: int = 160_000
@@ -45,13 +45,13 @@ class Size:
 
 @numba.njit(cache=True)
 def uniform(seed: Any, step: Any) -> float:
-    """Number ``step`` of a document's random numbers, from 0 to 1."""
+    """Return number ``step`` of a document's random sequence, in [0, 1)."""
     return float(splitmix64(seed + np.uint64(step) * GOLDEN_GAMMA) >> np.uint64(11)) / 9007199254740992.0
 
 
 @numba.njit(cache=True)
 def draw(first: int, last: int, n_tags: int, n_words: int, most: int) -> Any:
-    """Documents first:last: entries in each, word and count of each entry; tags in each, and the tags."""
+    """Draw documents first:last; return entries per document, their words and counts, tags per document, tags."""
     n = last - first
     sizes, tag_sizes = np.empty(n, np.int64), np.empty(n, np.int64)
     words, counts = np.empty(n * most, np.int32), np.empty(n * most, np.int32)
@@ -92,7 +92,7 @@ def draw(first: int, last: int, n_tags: int, n_words: int, most: int) -> Any:
 
 def write_corpus(path: Path, size: Size) -> None:
     """Draw the corpus block by block into a folder for ``Corpus.open``."""
-    most = round(TOKENS * 4 / 3)  # lengths are uniform between half of this and all of it
+    most = round(TOKENS * 4 / 3)  # lengths are uniform between half of this and this
     with atomic_folder(path, marker=storage.MARKER) as folder:
         with ExitStack() as files:
             arrays = {
@@ -124,8 +124,8 @@ def write_corpus(path: Path, size: Size) -> None:
         storage.write_marker(folder, Corpus(counts=counts, tags=tags, words=names[0], tag_names=names[1], ids=ids))
 
 
-def generated(folder: Path, size: Size) -> Path:
-    """The folder of the corpus of this size, made if it is not there yet."""
+def synthetic_corpus(folder: Path, size: Size) -> Path:
+    """Return the folder of the corpus of this size; draw it if it does not exist."""
     path = folder / f"generated-{size.documents}-{size.tags}-{size.words}"
     if not path.exists():
         write_corpus(path, size)
@@ -138,10 +138,10 @@ def main() -> None:
     for name, default in vars(Size()).items():
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()
-    path = generated(given.folder, Size(given.documents, given.tags, given.words))
+    path = synthetic_corpus(given.folder, Size(given.documents, given.tags, given.words))
     corpus = Corpus.open(path)
     print(
-        f"{path}: {corpus}, {corpus.counts.nnz / len(corpus):.1f} distinct words a document, {corpus.n_tokens:,} words"
+        f"{path}: {corpus}, {corpus.counts.nnz / len(corpus):.1f} distinct words per document, {corpus.n_tokens} tokens"
     )
 
 

@@ -1,10 +1,10 @@
-"""What it costs to average the partitions' priors (Solution II): held-out perplexity beside the exact update.
+"""The cost of averaging the partitions' priors (Solution II): held-out perplexity against the exact update.
 
-    python benchmarks/averages.py groups                    # 40 groups of documents that share no tags
-    python benchmarks/averages.py FILE [--text … --tags …] [-k 20] [--partitions 2 8]
+    python benchmarks/prior_averaging.py groups                    # 40 groups of documents that share no tags
+    python benchmarks/prior_averaging.py FILE [--text … --tags …] [-k 20] [--partitions 2 8]
 
-TWTM on four fifths of the documents, its prior of the tag weights learnt at iterations 20, 30 and 40; the perplexity
-of the last fifth by document completion. "weighted" is ours, "plain" is the paper's mean.
+TWTM is fitted to four fifths of the documents, with the prior of the tag weights learnt at iterations 20, 30 and 40;
+the last fifth is scored by document completion. "weighted" is tagtopic's mean, "plain" the paper's.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tagtopic.testing import SparkCluster
 GROUPS = 40
 
 
-def grouped() -> Corpus:
-    """Groups of documents that share words but no tags: as many components, at least."""
+def grouped_corpus() -> Corpus:
+    """Draw groups of documents that share words but no tags: at least as many connected components."""
     parts = [make_tagged_corpus(100, 10, 12, 1000, random_state=seed).corpus for seed in range(GROUPS)]
     tags = [[f"{group}:{tag}" for tag in document.tags] for group, part in enumerate(parts) for document in part]
     order = np.random.default_rng(0).permutation(len(tags))
@@ -42,7 +42,9 @@ def main() -> None:
     parser.add_argument("--partitions", type=int, nargs="+", default=[2, 8])
     given = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
-    corpus = grouped() if given.corpus == "groups" else Corpus.read(given.corpus, text=given.text, tags=given.tags)
+    corpus = (
+        grouped_corpus() if given.corpus == "groups" else Corpus.read(given.corpus, text=given.text, tags=given.tags)
+    )
     corpus = corpus[np.flatnonzero(corpus.document_sizes()[1])]
     train, test = corpus.split(0.2, 0)
     print(f"{train!r}; {report_components(train.tags, 2)}")
