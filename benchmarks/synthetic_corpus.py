@@ -141,7 +141,8 @@ def main() -> None:
     path = synthetic_corpus(given.folder, Size(given.documents, given.tags, given.words))
     corpus = Corpus.open(path)
     print(
-        f"{path}: {corpus}, {corpus.counts.nnz / len(corpus):.1f} distinct words per document, {corpus.n_tokens} tokens"
+        f"{path}: {corpus}, {corpus.counts.nnz / len(corpus):.1f} distinct words per document, "
+        f"{corpus.n_tokens:,} tokens"
     )
 
 

@@ -43,9 +43,9 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
 
 def test_the_drawings_are_what_the_script_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(DOCS / "figures")
-    from draw import DRAWINGS  # type: ignore[import-not-found]
+    from draw import DIAGRAMS  # type: ignore[import-not-found]
 
-    for name, draw in DRAWINGS.items():
+    for name, draw in DIAGRAMS.items():
         assert draw().document() == (DOCS / "figures" / name).read_text("utf-8"), name
 
 

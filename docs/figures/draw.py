@@ -1,9 +1,9 @@
-"""Draw the figures of the site.
+"""Draw the figures of the documentation.
 
-python docs/figures/draw.py                 # the drawings
-python docs/figures/draw.py ways tutorial   # and those that need models; a minute each
+python docs/figures/draw.py                               # the diagrams
+python docs/figures/draw.py inference-methods tutorial    # also the figures that need fits; a minute each
 
-A drawing is the same whenever it is drawn, and a test holds the files to it.
+Diagrams are deterministic, and a test compares the files with them.
 """
 
 from __future__ import annotations
@@ -19,24 +19,28 @@ HERE = Path(__file__).parent
 TOPICS = {"space": BLUE, "crime": ORANGE, "family": GREEN}
 
 
-def story() -> Picture:
-    """How a document comes about."""
-    picture = Picture(760, 372, "How a document is made: tags with topic mixes, weights, a mixed topic mix, words")
-    columns = ((24, "1. Its tags, each a mix of topics"), (286, "2. Weights of the tags"), (462, "3. Its topic mix"))
+def generative_process() -> Picture:
+    """Draw the generative process of a document."""
+    picture = Picture(
+        760,
+        372,
+        "The generative process of a document: tags with topic mixes, weights, the document's topic mix, words",
+    )
+    columns = ((24, "1. Tags with their topic mixes"), (286, "2. Tag weights"), (462, "3. Topic mix"))
     for x, words in columns:
         picture.text(x, 30, words, 13, bold=True)
-    picture.text(596, 30, "4. Its words", 13, bold=True)
+    picture.text(596, 30, "4. Words", 13, bold=True)
     tags = (
         ("director: Scott", (0.62, 0.30, 0.08), "0.50"),
         ("keyword: monster", (0.85, 0.05, 0.10), "0.35"),
-        ("its latent tag (TWDA)", (0.05, 0.15, 0.80), "0.15"),
+        ("latent tag (TWDA)", (0.05, 0.15, 0.80), "0.15"),
     )
     for i, (name, mix, weight) in enumerate(tags):
         y = 52 + i * 88
         picture.box(24, y, 216, 74, "#f5f7f9", FAINT)
         picture.text(34, y + 20, name, 13, bold=True)
-        picture.text(34, y + 40, "topic mix" if i < 2 else "own topic mix, drawn", 11.5, GREY)
-        picture.text(34, y + 56, "θ, learnt" if i < 2 else "for this document: λ", 11.5, GREY)
+        picture.text(34, y + 40, "topic mix θ," if i < 2 else "topic mix λ, drawn", 11.5, GREY)
+        picture.text(34, y + 56, "learnt" if i < 2 else "for this document", 11.5, GREY)
         picture.bars(180, y + 66, mix, tuple(TOPICS.values()), 14, 56)
         picture.arrow(242, y + 37, 444, 170 + (i - 1) * 14, GREY, 0.8 + 4 * float(weight))
         picture.box(300, y + 24 + (1 - i) * 24, 48, 24, "#ffffff", FAINT, 12)
@@ -54,22 +58,22 @@ def story() -> Picture:
         colour = GREY if topic is None else tuple(TOPICS.values())[topic]
         picture.text(600 + 68 * (i % 2), 68 + 28 * (i // 2), word, 14, colour, bold=topic is not None)
     picture.line([(24, 318), (736, 318)], FAINT, 1)
-    lists = (
+    topics = (
         ("space", "ship planet crew alien monster"),
         ("crime", "murder kill police chase"),
         ("family", "mother child home wedding"),
     )
     picture.text(24, 346, "Topics (ψ):", 12.5, INK, bold=True)
-    for i, (name, said) in enumerate(lists):
+    for i, (name, top_words) in enumerate(topics):
         picture.box(112 + 216 * i, 336, 11, 11, TOPICS[name], corner=2)
-        picture.text(128 + 216 * i, 346, said, 12, INK)
+        picture.text(128 + 216 * i, 346, top_words, 12, INK)
     return picture
 
 
-def mixing() -> Picture:
-    """Why the paper's way gives one tag all: its mix of tags is geometric."""
+def mixtures() -> Picture:
+    """Draw why inference by the paper's bound gives one tag all the weight: its mixture of tags is geometric."""
     picture = Picture(
-        760, 300, "Two tags mixed as a sum and as the paper's bound has it, and what a document says to it"
+        760, 300, "Arithmetic and geometric mixture of two tags, and the log-likelihood of a document by tag weight"
     )
     colours = tuple(TOPICS.values())
     first, second = np.array([0.90, 0.09, 0.01]), np.array([0.01, 0.09, 0.90])
@@ -81,98 +85,112 @@ def mixing() -> Picture:
         picture.bars(x, 200, mix, colours, 16, 140)
         picture.text(x + 27, 222, name, 13, INK, "middle", bold=True)
         picture.text(x + 27, 240, f"sum {mix.sum():.2f}", 11.5, GREY, "middle")
-    picture.text(24, 34, "The same two tags, equal weights", 13, bold=True)
-    picture.text(24, 272, "As a sum every topic of either tag stays. As the paper's bound has it,", 11.5, GREY)
-    picture.text(24, 288, "what one tag excludes is excluded, and mixing itself costs.", 11.5, GREY)
+    picture.text(24, 34, "Mixtures of two tags with equal weights", 13, bold=True)
+    picture.text(24, 272, "The arithmetic mixture keeps every topic of either tag.", 11.5, GREY)
+    picture.text(24, 288, "The geometric one (the paper's bound) loses topics that one tag lacks.", 11.5, GREY)
     left, top, wide, high = 452, 54, 276, 170
-    picture.text(left - 8, 34, "A document that is 7/10 about A's topic", 13, bold=True)
+    picture.text(left - 8, 34, "7 of 10 words from A's main topic", 13, bold=True)
     picture.box(left, top, wide, high, "#f5f7f9", FAINT, 0)
     weights = np.linspace(0.005, 0.995, 100)
     a_mix = np.outer(weights, first) + np.outer(1 - weights, second)
     g_mix = np.exp(np.outer(weights, np.log(first)) + np.outer(1 - weights, np.log(second)))
-    for mix, colour, name, y in ((a_mix, BLUE, "as a sum", 98), (g_mix, RED, "as in the paper", 206)):
-        says = 0.7 * np.log(mix[:, 0]) + 0.3 * np.log(mix[:, 2])
-        points = [(left + wide * w, top + high * (0.08 - says[i] * 0.26)) for i, w in enumerate(weights)]
+    for mix, colour, name, y in (
+        (a_mix, BLUE, "arithmetic", 88),
+        (g_mix, RED, "geometric (paper)", 206),
+    ):
+        log_likelihood = 0.7 * np.log(mix[:, 0]) + 0.3 * np.log(mix[:, 2])
+        points = [(left + wide * w, top + high * (0.08 - log_likelihood[i] * 0.26)) for i, w in enumerate(weights)]
         picture.line(points, colour, 2.5)
-        best = int(says.argmax())
+        best = int(log_likelihood.argmax())
         picture.dots([points[best]], colour, 11)
         picture.text(left + 100, y, name, 12, colour, bold=True)
     for share in (0, 0.5, 1):
         picture.text(left + wide * share, top + high + 18, f"{share:g}", 11.5, GREY, "middle")
-    picture.text(left + wide / 2, top + high + 38, "weight of tag A (dots: the best)", 11.5, GREY, "middle")
-    picture.text(left - 8, top + high + 58, "Height: log probability of a word.", 11.5, GREY)
+    picture.text(left + wide / 2, top + high + 38, "weight of tag A (dots: maxima)", 11.5, GREY, "middle")
+    picture.text(left - 8, top + high + 58, "vertical: mean log probability of a word", 11.5, GREY)
     return picture
 
 
-def house() -> Picture:
-    """The data's way through the house."""
-    picture = Picture(760, 520, "Architecture: floors of the package, and the way of the data from files to answers")
-    floors = (
-        ("cli · explore · experiments", "commands, pages, API, report; the paper's figures", "what a person sees"),
-        ("evaluation · baselines", "perplexity, coherence, ranking; the rivals behind one interface", "numbers"),
-        ("models", "TWTM, TWDA, LDA: the EM loop, questions, audit, prediction, model file", "an estimator"),
-        ("engines", "local: threads over blocks, out of core; spark: the same kernels on a cluster", "who runs it"),
-        ("inference", "Numba kernels, their NumPy twins, priors: arrays in, arrays out", "no Python objects"),
-        ("corpus · datasets", "readers, words, the immutable Corpus, its folder on disk", "documents in"),
-    )
-    picture.text(24, 30, "Each floor uses the floors below it, never above", 13, bold=True)
-    for i, (name, does, note) in enumerate(floors):
-        y = 44 + i * 56
-        picture.box(24, y, 712, 48, "#f5f7f9" if i % 2 else "#eef2f6", FAINT)
-        picture.text(38, y + 20, name, 13.5, BLUE, bold=True)
-        picture.text(38, y + 38, does, 12, INK)
-        picture.text(722, y + 20, note, 11.5, GREY, "end")
-    picture.text(24, 408, "The data's way", 13, bold=True)
-    stations = (
-        ("files, frame", "text + tags"), ("Corpus", "2 sparse matrices"), ("blocks", "cut by the data"),
-        ("E-step", "on each block"), ("M-step", "topics, tags, priors"), ("model", "one file"),
-        ("answers", "rank audit predict"),
+def layers() -> Picture:
+    """Draw the packages in the order of their imports, and the data flow from files to results."""
+    picture = Picture(760, 604, "Architecture: the packages in layers, and the data flow from files to results")
+    rows = (
+        ("cli · explore · experiments", "commands; views, pages, API and report; the experiments of the paper",
+         "user interfaces"),
+        ("baselines · datasets · evaluation", "compared models; planted corpora; perplexity, coherence, ranking",
+         "measurement"),
+        ("models", "TWTM, TWDA, LDA: settings, initialisation, batch and online EM, model file", "estimators"),
+        ("tagging", "tag predictor, audit, duplicate tags, explanation of words", "tasks on tags"),
+        ("engines", "sessions that run E-step and M-step on blocks: local threads, or a Spark cluster",
+         "execution"),
+        ("inference", "Numba kernels and their NumPy reference: E-step, M-step, SVI, priors",
+         "arrays in, arrays out"),
+        ("corpus", "readers, tokenizer, vocabulary; the immutable Corpus and its folder on disk", "documents"),
+        ("_core", "compiled kernels, thread pools, atomic files, progress bars, optional imports",
+         "no domain knowledge"),
     )  # fmt: skip
-    for i, (name, note) in enumerate(stations):
+    picture.text(24, 30, "Each package imports only the packages below it and, in a row, to its right", 13, bold=True)
+    for i, (name, does, note) in enumerate(rows):
+        y = 44 + i * 54
+        picture.box(24, y, 712, 47, "#f5f7f9" if i % 2 else "#eef2f6", FAINT)
+        picture.text(38, y + 20, name, 13.5, BLUE, bold=True)
+        picture.text(38, y + 37, does, 12, INK)
+        picture.text(722, y + 20, note, 11.5, GREY, "end")
+    picture.text(24, 496, "Data flow", 13, bold=True)
+    stages = (
+        ("files, frame", "text and tags"), ("Corpus", "2 sparse matrices"), ("blocks", "of documents"),
+        ("E-step", "for each block"), ("M-step", "new parameters"), ("model", "one file"),
+        ("results", "weights, audit, …"),
+    )  # fmt: skip
+    for i, (name, note) in enumerate(stages):
         x = 24 + i * 103
-        picture.box(x, 422, 92, 50, "#ffffff", BLUE if i in (1, 5) else FAINT, 5)
-        picture.text(x + 46, 442, name, 12.5, INK, "middle", bold=True)
-        picture.text(x + 46, 460, note, 9.5, GREY, "middle")
+        picture.box(x, 508, 92, 48, "#ffffff", BLUE if i in (1, 5) else FAINT, 5)
+        picture.text(x + 46, 527, name, 12.5, INK, "middle", bold=True)
+        picture.text(x + 46, 545, note, 9.5, GREY, "middle")
         if i:
-            picture.arrow(x - 11, 447, x - 2, 447)
-    picture.line([(482, 474), (482, 496), (379, 496)], ORANGE, 1.8)
-    picture.arrow(379, 496, 379, 475, ORANGE, 1.8)
-    picture.text(431, 511, "until nothing changes", 11, ORANGE, "middle")
+            picture.arrow(x - 11, 532, x - 2, 532)
+    picture.line([(482, 558), (482, 578), (379, 578)], ORANGE, 1.8)
+    picture.arrow(379, 578, 379, 559, ORANGE, 1.8)
+    picture.text(431, 594, "until convergence", 11, ORANGE, "middle")
     return picture
 
 
-def ways() -> Picture:
-    """True and inferred weights of the four ways, on a planted corpus."""
+def inference_methods() -> Picture:
+    """Plot inferred against true tag weights for each inference method, on a planted corpus."""
     from scipy.stats import spearmanr
 
     from tagtopic import TWDA
     from tagtopic.datasets import make_tagged_corpus
 
-    picture = Picture(760, 268, "Inferred against true tag weights under the four ways of inference")
+    picture = Picture(760, 268, "Inferred against true tag weights under the four inference methods")
     planted = make_tagged_corpus(3000, 10, 50, 1000, model="twda", latent_concentration=0.05, random_state=0)
     train, test = planted.corpus[:2500], planted.corpus[2500:]
     true = planted.tag_weights[2500:].toarray()[test.tags.toarray() > 0]
     shown = np.random.default_rng(0).choice(len(true), 350, replace=False)
-    for i, (way, colour) in enumerate(
-        zip(("collapsed", "map", "mixture", "paper"), (BLUE, GREEN, ORANGE, RED), strict=True)
+    for i, (method, colour) in enumerate(
+        zip(("cvb0", "map", "mixture", "paper"), (BLUE, GREEN, ORANGE, RED), strict=True)
     ):
-        model = TWDA(10, inference=way, random_state=0).fit(train)
+        model = TWDA(10, inference=method, random_state=0).fit(train)
         found = model.tag_weights(test).toarray()[test.tags.toarray() > 0]
         x = 24 + i * 184
-        picture.text(x, 30, f'"{way}"', 13.5, colour, bold=True)
+        picture.text(x, 30, f'"{method}"', 13.5, colour, bold=True)
         picture.box(x, 42, 160, 160, "#f5f7f9", FAINT, 0)
         picture.line([(x, 202), (x + 160, 42)], FAINT, 1)
         picture.dots([(x + 160 * true[j], 202 - 160 * found[j]) for j in shown], colour)
         picture.text(x, 220, f"rank correlation {spearmanr(true, found)[0]:.2f}", 11.5, INK)
         picture.text(x, 236, f"held-out perplexity {model.perplexity(test):.0f}", 11.5, INK)
     picture.text(
-        24, 258, "across: the true weight of a tag in a document; up: the inferred one; both from 0 to 1", 11.5, GREY
+        24,
+        258,
+        "horizontal: true weight of a tag in a document; vertical: inferred weight; both from 0 to 1",
+        11.5,
+        GREY,
     )
     return picture
 
 
-def tutorial_pictures() -> dict[str, Picture]:
-    """The pictures of the tutorial, from its own code."""
+def tutorial_figures() -> dict[str, Picture]:
+    """Draw the figures of the tutorial from its own code."""
     import re
     from contextlib import chdir
     from tempfile import TemporaryDirectory
@@ -200,14 +218,14 @@ def _weights(names: dict[str, object]) -> Picture:
             picture.text(x, y + 13, tag.replace("parameters:", "parameter ").replace(":", " "), 11.5, INK)
             picture.box(x + 128, y + 3, 1 + 300 * weight, 12, BLUE, corner=1)
             picture.line([(x + 128 + 300 * low[j], y + 9), (x + 128 + 300 * min(high[j], 0.36), y + 9)], ORANGE, 1.8)
-    picture.text(24, 200, "bars: weight in the document; lines: where it lies with 90% probability", 11.5, GREY)
+    picture.text(24, 200, "bars: weight in the document; lines: 90% intervals", 11.5, GREY)
     return picture
 
 
 def _audit(names: dict[str, object]) -> Picture:
     report, planted = names["report"], names["planted"]
     modules = [entry for entry in report.entries if entry.tag.startswith("module:")]
-    picture = Picture(760, 240, "Plausibility of tags: tags that were put on wrongly, and all others")
+    picture = Picture(760, 240, "Plausibility of tags: those introduced as errors, and all others")
     edges = np.linspace(0, 1, 21)
     for column, (wanted, name, colour) in enumerate(((True, "wrong modules", RED), (False, "the other modules", BLUE))):
         values = [entry.plausibility for entry in modules if ((entry.document, entry.tag) in planted) == wanted]
@@ -227,21 +245,21 @@ def _audit(names: dict[str, object]) -> Picture:
                 GREY,
                 "middle" if 0 < edge < 1 else "start" if not edge else "end",
             )
-    picture.text(24, 230, "across: the plausibility of the tag; up: the share of the tags", 11.5, GREY)
+    picture.text(24, 230, "horizontal: plausibility; vertical: share of the tags", 11.5, GREY)
     return picture
 
 
-DRAWINGS = {"story.svg": story, "mixing.svg": mixing, "house.svg": house}
+DIAGRAMS = {"generative-process.svg": generative_process, "mixtures.svg": mixtures, "layers.svg": layers}
 
 
 def main(wanted: set[str]) -> None:
-    """Write the files; ``wanted`` names what is drawn besides the drawings."""
-    for name, draw in DRAWINGS.items():
+    """Write the diagrams, and the figures that are named."""
+    for name, draw in DIAGRAMS.items():
         draw().write(HERE / name)
-    if "ways" in wanted:
-        ways().write(HERE / "ways.svg")
+    if "inference-methods" in wanted:
+        inference_methods().write(HERE / "inference-methods.svg")
     if "tutorial" in wanted:
-        for name, picture in tutorial_pictures().items():
+        for name, picture in tutorial_figures().items():
             picture.write(HERE / name)
 
 

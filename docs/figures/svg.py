@@ -1,4 +1,4 @@
-"""Small pictures: shapes and words in their places, as one SVG file that needs nothing else."""
+"""A minimal SVG writer: shapes and text at given positions, in one self-contained file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FONT = "font-family='system-ui,Segoe UI,Helvetica,Arial,sans-serif'"
 
 
 class Picture:
-    """A sheet that shapes are put on; a white ground, so that it reads on light and dark pages."""
+    """An SVG image with a white background, legible on light and dark pages."""
 
     def __init__(self, width: int, height: int, title: str) -> None:
         self.width, self.height, self.title = width, height, title
@@ -21,7 +21,7 @@ class Picture:
     def box(
         self, x: float, y: float, w: float, h: float, fill: str = PAPER, line: str = "none", corner: float = 3
     ) -> None:
-        """A rectangle."""
+        """Add a rectangle."""
         self.parts.append(
             f"<rect x='{x:g}' y='{y:g}' width='{w:g}' height='{h:g}' rx='{corner:g}' fill='{fill}' stroke='{line}'/>"
         )
@@ -36,7 +36,7 @@ class Picture:
         anchor: str = "start",
         bold: bool = False,
     ) -> None:
-        """A line of words; ``anchor`` is start, middle or end."""
+        """Add a line of text; ``anchor`` is start, middle or end."""
         weight = " font-weight='600'" if bold else ""
         self.parts.append(
             f"<text x='{x:g}' y='{y:g}' font-size='{size:g}' fill='{fill}' text-anchor='{anchor}'{weight}>"
@@ -46,20 +46,20 @@ class Picture:
     def line(
         self, points: Sequence[tuple[float, float]], colour: str = GREY, width: float = 1.5, dash: str = ""
     ) -> None:
-        """A line through points."""
+        """Add a line through points."""
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
         dashed = f" stroke-dasharray='{dash}'" if dash else ""
         self.parts.append(f"<path d='{path}' fill='none' stroke='{colour}' stroke-width='{width:g}'{dashed}/>")
 
     def arrow(self, x1: float, y1: float, x2: float, y2: float, colour: str = GREY, width: float = 1.5) -> None:
-        """A line with a point at its end."""
+        """Add an arrow."""
         self.parts.append(
             f"<path d='M{x1:g} {y1:g}L{x2:g} {y2:g}' stroke='{colour}' stroke-width='{width:g}' "
             "marker-end='url(#tip)'/>"
         )
 
     def dots(self, points: Sequence[tuple[float, float]], colour: str, size: float = 3) -> None:
-        """Many dots as one path, which weighs little."""
+        """Add many dots as one path, which keeps the file small."""
         path = "".join(f"M{x:.0f} {y:.0f}h0" for x, y in points)
         self.parts.append(
             f"<path d='{path}' stroke='{colour}' stroke-width='{size:g}' stroke-linecap='round' opacity='.55'/>"
@@ -68,7 +68,7 @@ class Picture:
     def bars(
         self, x: float, y: float, values: Sequence[float], colours: Sequence[str], width: float = 14, height: float = 60
     ) -> None:
-        """Bars that stand on y, as high as their values say."""
+        """Add bars with their base at y and heights proportional to the values."""
         for i, (value, colour) in enumerate(zip(values, colours, strict=True)):
             self.box(x + i * (width + 3), y - max(value * height, 1), width, max(value * height, 1), colour, corner=1)
 
@@ -77,7 +77,7 @@ class Picture:
         path.write_text(self.document(), "utf-8")
 
     def document(self) -> str:
-        """The file as text."""
+        """Return the file as text."""
         tip = (
             "<marker id='tip' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
             f"<path d='M0 0L8 4L0 8z' fill='{GREY}'/></marker>"
