@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from tagtopic._core.parallel import cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.blocks import read_only
-from tagtopic.tagging.regressions import learn_from_each
+from tagtopic.tagging.regressions import sgd_epoch
 
 
 def fit(vectors: Any, tags: Any, *, step: float, epochs: int, seed: int, decay: float = 1e-6) -> tuple[Any, Any]:
@@ -35,7 +35,7 @@ def fit(vectors: Any, tags: Any, *, step: float, epochs: int, seed: int, decay: 
         chosen, intercepts = np.zeros((vectors.shape[1], own.shape[1]), np.float32), bias[part].copy()
         labels = read_only(own.indptr, np.int64), read_only(own.indices, np.int32)
         for epoch, order in enumerate(orders):
-            learn_from_each(order, *documents, *labels, step / (1 + epoch / 2), decay, chosen, intercepts)
+            sgd_epoch(order, *documents, *labels, step / (1 + epoch / 2), decay, chosen, intercepts)
         weights[:, part], bias[part] = chosen, intercepts
 
     with ThreadPool(None) as workers:

@@ -28,7 +28,7 @@ import one_vs_rest
 from tagtopic import TWDA, Corpus
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.evaluation.ranking import rank_lists
-from tagtopic.tagging.predictor import TagPredictor
+from tagtopic.tagging import TagPredictor
 
 STEP, EPOCHS = 4.0, 8
 """Settings of the one-vs-rest regressions: the best of 1, 4 and 16, and of 4 and 8, by --validate."""
@@ -127,10 +127,9 @@ def measure(train: Corpus, test: Corpus, step: float, epochs: int, seed: int) ->
         del learnt
     found: dict[str, tuple[float, ...]] = {name: recall_and_rank(tags, truth) for name, tags in ranked.items()}
     started = time.perf_counter()
-    predictor = TagPredictor.fit(train)
-    assert predictor is not None
+    predictor = TagPredictor().fit(train)
     fitted = time.perf_counter()
-    predictions = predictor.predict(test.counts, 200)
+    predictions = predictor.predict(test, 200)
     done = time.perf_counter()
     names = [{train.tag_names[j] for j in own} for own in truth]
     error, curve = calibration(predictions, names)

@@ -39,7 +39,7 @@ OWN = {
     "_core.intrinsics": ("inference/test_e_step", "inference/test_leave_out", "inference/test_likelihood"),
     "inference.cvb0": ("inference/test_leave_out", "inference/test_e_step"),
     "inference.e_step": ("inference/test_e_step", "inference/test_leave_out", "inference/test_likelihood"),
-    "inference.likelihood": ("inference/test_tag_evidence", "inference/test_completion"),
+    "inference.likelihood": ("tagging/test_likelihood", "inference/test_completion"),
     "inference.m_step": ("inference/test_index", "inference/test_sums"),
     "inference.paper": ("inference/test_paper_weights", "inference/test_e_step"),
     "inference.priors.latent_topics": ("inference/test_priors",),
@@ -49,10 +49,11 @@ OWN = {
     "inference.svi": ("inference/test_running",),
     "inference.types": ("inference/test_parameters",),
     "inference.weight_draws": ("inference/test_weight_draws",),
-    "tagging.evidence": ("inference/test_tag_evidence", "inference/test_largest"),
-    "tagging.features": ("inference/test_tag_features",),
-    "tagging.similarity": ("inference/test_tag_likeness",),
-    "tagging.training_index": ("inference/test_tag_evidence", "inference/test_tag_likeness"),
+    "tagging.evidence": ("tagging/test_evidence",),
+    "tagging.features": ("tagging/test_features",),
+    "tagging.similarity": ("tagging/test_similarity",),
+    "tagging.top_k": ("tagging/test_top_k",),
+    "tagging.training_index": ("tagging/test_training_index", "tagging/test_evidence", "tagging/test_similarity"),
 }
 """The tests of each module."""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tagtopic.corpus import Corpus, Document
     from tagtopic.models import LDA, TWDA, TWTM
     from tagtopic.models.search import search_topics
+    from tagtopic.tagging import TagPredictor
 
 _HOMES = {
     "Corpus": "tagtopic.corpus",
@@ -24,9 +25,10 @@ _HOMES = {
     "TWDA": "tagtopic.models",
     "TWTM": "tagtopic.models",
     "search_topics": "tagtopic.models.search",
+    "TagPredictor": "tagtopic.tagging",
 }
 
-__all__ = ["LDA", "TWDA", "TWTM", "Corpus", "Document", "__version__", "search_topics"]
+__all__ = ["LDA", "TWDA", "TWTM", "Corpus", "Document", "TagPredictor", "__version__", "search_topics"]
 
 
 def __getattr__(name: str) -> Any:

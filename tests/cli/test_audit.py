@@ -52,7 +52,7 @@ def test_tags_kinds_and_duplicates(tagtopic: Command, model: Path, documents: Pa
     assert tagtopic("audit", model, documents, *READ, "--about", "duplicates").code == 0
     for name in ("d.csv", "d.parquet"):
         assert tagtopic("audit", model, documents, *READ, "--about", "duplicates", "-o", tmp_path / name).code == 0
-    header = ["first", "second", "topic_likeness", "first_documents", "second_documents", "together"]
+    header = ["first", "second", "topic_similarity", "first_documents", "second_documents", "together"]
     assert (tmp_path / "d.csv").read_text() == ",".join(header) + "\n"
     assert parquet.read_schema(tmp_path / "d.parquet").names == header
     assert tagtopic("audit", model, documents, *READ, "--about", "tags", "-o", tmp_path / "t.tsv").code == 0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tagtopic import TWDA, Corpus
+from tagtopic.models._queries import suggest_names
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +50,11 @@ def test_ranked_tags_are_the_weights_in_order(model: TWDA, corpus: Corpus) -> No
     assert [len(tags) for tags in model.rank_tags(corpus, n=1)] == [1] * 20
     assert repr(ranked) == f"{repr(list(ranked[:3]))[:-1]}, …]"
     assert np.all(weights.sum(axis=1) <= 1 + 1e-6)
+
+
+def test_similar_names_are_suggested() -> None:
+    names = ("keyword:heist", "keyword:hero", "Heist", "director:Ridley Scott")
+    assert suggest_names("heist", names)[:2] == ["keyword:heist", "Heist"]
+    assert suggest_names("ridley scott", names) == ["director:Ridley Scott"]
+    assert suggest_names("Ridly Scott", names) == ["director:Ridley Scott"]
+    assert suggest_names("zzz", names) == []

@@ -122,7 +122,7 @@ def _duplicates(report: TagReport, top: int | None) -> Answer:
     pairs = report.duplicates[:top]
     rows = [
         {
-            "first": pair.first, "second": pair.second, "topic_likeness": pair.topic_likeness,
+            "first": pair.first, "second": pair.second, "topic_similarity": pair.topic_similarity,
             "first_documents": pair.documents[0], "second_documents": pair.documents[1], "together": pair.together,
         }
         for pair in pairs
@@ -134,13 +134,14 @@ def _duplicates(report: TagReport, top: int | None) -> Answer:
             Column("together", number=True),
         ],
         lines=[
-            [p.first, p.second, f"{p.topic_likeness:.2f}", f"{p.documents[0]:,} / {p.documents[1]:,}", str(p.together)]
+            [p.first, p.second, f"{p.topic_similarity:.2f}", f"{p.documents[0]:,} / {p.documents[1]:,}",
+             str(p.together)]
             for p in pairs
         ],
         value=rows,
         rows=rows,
         fields={
-            "first": str, "second": str, "topic_likeness": float, "first_documents": int, "second_documents": int,
+            "first": str, "second": str, "topic_similarity": float, "first_documents": int, "second_documents": int,
             "together": int,
         },
     )  # fmt: skip

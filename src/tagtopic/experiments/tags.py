@@ -74,12 +74,9 @@ def _ranks(train: Dataset, test: Dataset, settings: Settings, jobs: int | None) 
 
 def _ranks_of_predictor(train: Dataset, test: Dataset, jobs: int | None) -> TagRanks:
     """Rank tags as ``predict_tags`` of any model does by default: from training documents, without topics."""
-    from tagtopic.tagging.predictor import TagPredictor
+    from tagtopic.tagging import TagPredictor
 
-    predictor = TagPredictor.fit(train.corpus, n_jobs=jobs)
-    if predictor is None:
-        raise ValueError("no document has a tag: there is nothing to predict")
-    lists = predictor.predict(test.corpus.counts, MAX_RANK, n_jobs=jobs)
+    lists = TagPredictor(n_jobs=jobs).fit(train.corpus).predict(test.corpus.counts, MAX_RANK)
     tags, names = test.corpus.tags, np.array(test.corpus.tag_names, dtype=object)
     truth = [names[tags.indices[tags.indptr[i] : tags.indptr[i + 1]]].tolist() for i in range(len(test.corpus))]
     return rank_lists([[tag for tag, _ in ranked] for ranked in lists], truth)

@@ -36,7 +36,7 @@ from tagtopic.models._queries import nearest_rows, suggest_names, top_by_share
 from tagtopic.models._settings import Prior, smoothed_shares
 from tagtopic.models._snapshot import Standing
 from tagtopic.models._validation import HeldOut, hold_out
-from tagtopic.tagging.predictor import TagPredictor
+from tagtopic.tagging.predictor import TagPredictor, fit_if_tagged
 from tagtopic.tagging.ranking import RankedTags
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 self._keep(training, outcome, history)
             bar.begin("learning to predict tags")
             # documents with the words that were held out of them, as they are when they come to be audited
-            self.tag_predictor_ = TagPredictor.fit(corpus, n_jobs=self.n_jobs)
+            self.tag_predictor_ = fit_if_tagged(corpus, self.n_jobs)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, tags: Any = None) -> Self:
@@ -195,7 +195,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         TWDA(n_topics=2, random_state=0)
         """
         check_is_fitted(self)
-        self.tag_predictor_ = TagPredictor.fit(self.aligned(X, tags), n_jobs=self.n_jobs)
+        self.tag_predictor_ = fit_if_tagged(self.aligned(X, tags), self.n_jobs)
         return self
 
     def fit_weight_prior(self, X: Any, *, tags: Any = None, noise: float = 0.0) -> Self:
@@ -475,7 +475,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> [tag for tag, weight in model.rank_tags(corpus)[1]]
         ['space', 'monster']
         """
-        return RankedTags.of(self.tag_weights(X, tags=tags), self.tag_names_, n)
+        return RankedTags.from_weights(self.tag_weights(X, tags=tags), self.tag_names_, n)
 
     def predict_tags(
         self, X: Any, n: int = 10, *, method: str = "neighbours", kinds: Iterable[str] | None = None
@@ -507,10 +507,10 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError("the model does not remember documents with tags: fit_tag_predictor(corpus) makes it")
         counts = self._only_words(X).counts
         if method == "neighbours":
-            return self.tag_predictor_.predict(counts, n, kinds=kinds, n_jobs=self.n_jobs)
+            return self.tag_predictor_.predict_counts(counts, n, kinds=kinds, n_jobs=self.n_jobs)
         from tagtopic.tagging.likelihood import predict_by_likelihood
 
-        allowed = self.tag_predictor_.allowed(kinds)
+        allowed = self.tag_predictor_.tags_of_kinds(kinds)
         return predict_by_likelihood(self.parameters_, counts, allowed, self.tag_names_, n, self.n_jobs)
 
     def audit_tags(self, X: Any, *, tags: Any = None) -> TagReport:

@@ -189,7 +189,7 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
     model.tag_names_ = tuple(StringArray(tensors["tag_names.offsets"], tensors["tag_names.bytes"]))
     model.rules_ = None if header["rules"] is None else TextRules.from_json(header["rules"])
     model.prior_updates_ = tuple(header["prior_updates"])
-    model.tag_predictor_ = _predictor(tensors, model.tag_names_)
+    model.tag_predictor_ = _predictor(tensors, model)
     if header["feature_names"]:
         model.feature_names_in_ = np.array(model.words_, dtype=object)
     _check_shapes(model)
@@ -213,10 +213,12 @@ def _check_shapes(model: TagTopicModel) -> None:
             raise ValueError(f"its {name} has the shape {found} instead of {expected}")
 
 
-def _predictor(tensors: dict[str, Any], tag_names: tuple[str, ...]) -> TagPredictor | None:
+def _predictor(tensors: dict[str, Any], model: TagTopicModel) -> TagPredictor | None:
     """What predicts tags; None in a file from before there was one, or of a model without tags."""
     arrays = {name.removeprefix(PREDICTOR): array for name, array in tensors.items() if name.startswith(PREDICTOR)}
-    return TagPredictor.from_arrays(arrays, tag_names) if arrays else None
+    if not arrays:
+        return None
+    return TagPredictor.from_arrays(arrays, model.tag_names_, model.words_, model.rules_, n_jobs=model.n_jobs)
 
 
 def _plain(value: Any) -> Any:

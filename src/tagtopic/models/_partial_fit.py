@@ -11,14 +11,12 @@ from tagtopic._core.arrays import Float64s
 from tagtopic._core.parallel import cut_rows
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import column_sizes, column_sums
-from tagtopic.corpus.tags import kinds_of
 from tagtopic.engines import LocalEngine
 from tagtopic.inference.types import Priors
 from tagtopic.models import _settings
 from tagtopic.models._online import OnlineLearner, Running
 from tagtopic.models._settings import ESTIMATE, asks_for, is_learnt, smoothed_shares
-from tagtopic.tagging.predictor import TagPredictor
-from tagtopic.tagging.tag_names import name_shares
+from tagtopic.tagging.predictor import fit_if_tagged
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
@@ -126,32 +124,7 @@ def _keep(model: TagTopicModel, corpus: Corpus, learner: OnlineLearner, objectiv
     model.bound_ = np.append(model.bound_, objective)
     model.validation_perplexity_ = np.empty(0)  # no words were held out of these: the last iteration is kept
     model.n_iter_ += 1
-    model.tag_predictor_ = _grown_predictor(model.tag_predictor_, corpus, model.n_jobs)
-
-
-def _grown_predictor(predictor: TagPredictor | None, corpus: Corpus, n_jobs: int | None) -> TagPredictor | None:
-    """The same memory in the new words and tags; where nothing is remembered yet, these documents are."""
-    if predictor is None:
-        return TagPredictor.fit(corpus, n_jobs=n_jobs)
-    n_tags, n_words = corpus.n_tags, corpus.n_words
-    memory = predictor.memory
-    word_starts = np.append(memory.word_starts, np.full(n_words - len(predictor.scores), memory.word_starts[-1]))
-    kind_names, _ = kinds_of(corpus.tag_names)
-    mixes = dict(zip(predictor.kind_names, predictor.mix.swapaxes(0, 1), strict=True))
-    usual = predictor.mix.mean(axis=1)  # for kinds that are new
-    scores = _grown(predictor.scores, n_words, float(predictor.scores.max(initial=1.0))).astype(np.float32)
-    names = name_shares(corpus.tag_names, corpus.words, scores)
-    arrays = {
-        **predictor.to_arrays(),
-        "word_starts": word_starts,
-        "lengths": _grown(memory.lengths, n_tags),
-        "sizes": _grown(memory.sizes, n_tags),
-        "name_starts": names.indptr,
-        "name_tags": names.indices,
-        "name_shares": names.data,
-        "scores": scores,
-        "mix": np.stack([mixes.get(kind, usual) for kind in kind_names], axis=1),
-        "offsets": np.pad(predictor.offsets, ((0, 0), (0, n_tags - predictor.offsets.shape[1]))),
-        "shares": _grown(predictor.shares, n_tags),
-    }
-    return TagPredictor.from_arrays(arrays, corpus.tag_names)
+    if model.tag_predictor_ is None:
+        model.tag_predictor_ = fit_if_tagged(corpus, model.n_jobs)
+    else:
+        model.tag_predictor_ = model.tag_predictor_.extended(corpus.words, corpus.tag_names)

@@ -1,12 +1,10 @@
-"""The audit of a corpus's tags: which explain nothing of their documents, which may be one, what each kind explains.
+"""The audit of a corpus's tags: implausible tags of documents, near-duplicate tags, and the words that kinds explain.
 
-How well a tag fits a document, against tags drawn at random.
-
-On a sample of remembered documents, each judged as if it were new, a logistic regression on all that speaks for a tag
-(``evidence.py``) learns to tell the document's own tags from tags drawn at random and put on it too: at most as many as
-it has, since nobody knows how noisy a corpus is. Its output for a tag is its plausibility: the probability
-that the tag is one of the document's own, at even prior odds; its place among the random ones is a p-value.
-See docs/decisions/tag-audit.md.
+The plausibility of a tag on a document is learnt from a sample of training documents, each left out of the training
+index: a logistic regression on the features of ``audit_features.py`` separates the document's own tags from tags drawn
+at random and added to it (at most as many as it has, because the noise of a corpus is unknown). Its output, at even
+prior odds, is the plausibility; the rank of that among the random tags of the sample gives a p-value. See
+docs/decisions/tag-audit.md.
 """
 
 from __future__ import annotations
@@ -23,88 +21,44 @@ from tagtopic._core.records import Categorical, Column, Records
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.engines.posterior import DocumentPosteriors
 from tagtopic.inference.types import Parameters
-from tagtopic.tagging.audit_evidence import Asked, Remembered, evidence
-from tagtopic.tagging.calibration import learn_mix, probabilities
+from tagtopic.tagging.audit_features import AuditEntries, TrainingDocuments, audit_features
+from tagtopic.tagging.calibration import fit_coefficients, probabilities_of
 from tagtopic.tagging.duplicates import NearDuplicate, near_duplicates
-from tagtopic.tagging.training_index import weighted_rows
+from tagtopic.tagging.training_index import document_vectors
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.tagging.predictor import TagPredictor
 
+N_EXAMPLES = 1000
+"""Training documents on which the regression is fitted."""
 
-EXAMPLES = 1000
-"""Documents that the mix is learnt on."""
-
-
-@dataclass(frozen=True)
-class Fit:
-    """For each (document, tag) entry: the plausibility of the tag, and the p-value of "it is random"."""
-
-    probability: Float64s
-    p_value: Float64s
-
-
-def tag_fit(
-    predictor: TagPredictor, word_topics: Floats, seen: Any, corpus: Corpus, n_jobs: int | None, random_state: int = 0
-) -> Fit:
-    """How well the tags of a corpus, in the model's columns and the words that it has ``seen``, fit its documents.
-
-    Nothing is known of a tag that no other document has: its plausibility is 0.5 and its p-value 1.
-    """
-    random = np.random.default_rng(random_state)
-    remembered = Remembered.of(predictor, word_topics)
-    mix, chance = _learn(remembered, n_jobs, random)
-    vectors, tags = weighted_rows(corpus.counts, predictor.scores), sp.csr_array(corpus.tags)
-    asked = Asked(vectors, remembered.rows_of(vectors, tags, seen), tags, tags)
-    values = probabilities(evidence(remembered, asked, n_jobs), mix[predictor.memory.kinds[tags.indices]])
-    at_least = len(chance) - np.searchsorted(chance, values, side="left")
-    unknown = remembered.others(asked) == 0
-    return Fit(np.where(unknown, 0.5, values), np.where(unknown, 1.0, (1 + at_least) / (1 + len(chance))))
-
-
-def _learn(remembered: Remembered, n_jobs: int | None, random: np.random.Generator) -> tuple[Float64s, Float64s]:
-    """The mix for each kind of tag, and what it says of the random tags, ascending."""
-    memory = remembered.predictor.memory
-    sample = np.sort(random.permutation(remembered.documents.shape[0])[:EXAMPLES])
-    own = sp.csr_array(remembered.tags[sample])
-    drawn = _random_tags(own, np.flatnonzero(memory.sizes), random)
-    # each is judged among all of them, as in a corpus with noise
-    asked = Asked(remembered.documents[sample], sample, sp.csr_array(own + drawn), sp.csr_array(own + drawn))
-    is_own = np.asarray(own[asked.owner, asked.tags.indices]).ravel() > 0
-    # a new document's tag is known from others: one that only this document has is no example of that
-    known = remembered.others(asked) > 0
-    inputs, kinds = evidence(remembered, asked, n_jobs), memory.kinds[asked.tags.indices]
-    random_ones = known & ~is_own
-    mix = learn_mix(inputs[known], is_own[known], kinds[known], len(remembered.predictor.kind_names))
-    mix[:, -1] -= np.log((1 + (known & is_own).sum()) / (1 + random_ones.sum()))  # even odds
-    return mix, np.sort(probabilities(inputs[random_ones], mix[kinds[random_ones]]))
-
-
-def _random_tags(own: Any, known: Any, random: np.random.Generator) -> Any:
-    """For each document tags drawn at random, one at least and at most as many as it has, less those that it has."""
-    sizes = np.diff(own.indptr)
-    rows = np.repeat(np.arange(own.shape[0]), np.ceil(random.random(len(sizes)) * sizes).astype(np.int64))
-    drawn = sp.csr_array((np.ones(len(rows), np.float32), (rows, random.choice(known, len(rows)))), shape=own.shape)
-    drawn.data[:] = 1
-    others = sp.csr_array(drawn - drawn.multiply(own))
-    others.eliminate_zeros()
-    others.sort_indices()
-    return others
-
-
-WITH_WORDS = 1000
-"""So many of the worst entries are given the words that disagree: to go through all entries stays quick."""
+MAX_WITH_WORDS = 1000
+"""Entries, the least plausible, that list the words that disagree, so that iteration over all entries stays fast."""
 
 
 @dataclass(frozen=True)
 class TagOnDocument:
-    """One tag on one document, which is number ``document_number`` of the corpus (ids may repeat).
+    """One tag on one document.
 
-    ``plausibility`` is the probability that the tag is one of the document's own rather than a random one, at even
-    prior odds; ``p_value`` the share of random tags that would score as high; ``weight`` is the model's weight of the
-    tag and ``expected_weight`` its weight by the prior alone; ``disagreeing`` are the document's words that the tag's
-    topics explain least (only for the 1,000 least plausible).
+    Attributes
+    ----------
+    document : str
+        The id of the document.
+    document_number : int
+        Its number in the corpus (ids may repeat).
+    tag : str
+        The tag.
+    plausibility : float
+        The probability that the tag is one of the document's own rather than a random one, at even prior odds.
+    p_value : float
+        The share of random tags with at least this plausibility.
+    weight : float
+        The weight of the tag in the document.
+    expected_weight : float
+        Its weight by the prior alone.
+    disagreeing : tuple of str
+        The document's words that the tag's topics explain least (only for the 1,000 least plausible entries).
     """
 
     document: str
@@ -119,10 +73,19 @@ class TagOnDocument:
 
 @dataclass(frozen=True)
 class TagAudit:
-    """One tag on all its documents: means, and the p-value of "it is put there at random" (Fisher's method).
+    """One tag over all its documents.
 
-    Sorted by plausibility, lowest first. The p-value is against random tags of all frequencies, so a common
-    tag's is smaller.
+    Attributes
+    ----------
+    tag : str
+        The tag.
+    documents : int
+        The number of its documents.
+    plausibility, weight, expected_weight : float
+        Means over its documents.
+    p_value : float
+        The p-value of "the tag is assigned at random", by Fisher's method over its documents. It is against random tags
+        of all frequencies, so that a common tag's is smaller.
     """
 
     tag: str
@@ -135,7 +98,19 @@ class TagAudit:
 
 @dataclass(frozen=True)
 class KindSummary:
-    """A kind of tag: on how many documents, what share of all words its tags explain, and their mean plausibility."""
+    """One kind of tag.
+
+    Attributes
+    ----------
+    kind : str
+        The kind: the part of a tag's name before the colon.
+    tags, documents : int
+        The number of its tags, and of the documents that have any.
+    share : float
+        The share of all words that its tags explain.
+    plausibility : float
+        The mean plausibility of its tags.
+    """
 
     kind: str
     tags: int
@@ -146,11 +121,21 @@ class KindSummary:
 
 @dataclass(frozen=True)
 class TagReport:
-    """What an audit found: entries and tags worst first, near-duplicates most alike first, kinds by what they explain.
+    """The result of ``model.audit_tags``; ``print`` it for a summary.
 
-    ``entries`` and ``tags`` are kept as columns: ``entries[0]`` makes one, ``entries.column("plausibility")`` is an
-    array, ``entries.table()`` all of them as an Arrow table. ``latent_share`` is the share of all words that no tag
-    explains.
+    Attributes
+    ----------
+    entries : Records of TagOnDocument
+        All tags of documents, the least plausible first. Kept as columns: ``entries[0]`` is one entry,
+        ``entries.column("plausibility")`` an array, ``entries.table()`` an Arrow table.
+    tags : Records of TagAudit
+        All tags, the least plausible first.
+    duplicates : tuple of NearDuplicate
+        Pairs of tags that may be one, the most similar first.
+    kinds : tuple of KindSummary
+        Kinds of tags, by the share of the words that they explain.
+    latent_share : float
+        The share of all words that no tag explains.
     """
 
     entries: Records[TagOnDocument]
@@ -175,6 +160,14 @@ class TagReport:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class EntryScores:
+    """Plausibility and p-value of each (document, tag) entry."""
+
+    plausibility: Float64s
+    p_value: Float64s
+
+
 def audit(
     parameters: Parameters,
     predictor: TagPredictor,
@@ -184,68 +177,144 @@ def audit(
     posteriors: DocumentPosteriors,
     n_jobs: int | None,
 ) -> TagReport:
-    """Audit the tags of a corpus that is in the model's columns."""
-    by_word = np.asarray(parameters.psi, np.float64) * topic_shares
-    word_topics = by_word / np.maximum(by_word.sum(axis=1, keepdims=True), 1e-300)
-    fit = tag_fit(predictor, word_topics, np.asarray(word_counts) > 0, corpus, n_jobs)
+    """Audit the tags of a corpus in the model's columns.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        The model.
+    predictor : TagPredictor
+        The predictor with the training index.
+    topic_shares : array
+        The share of each topic in the training words.
+    word_counts : array
+        How often each word occurred in training; documents are compared by the words that did.
+    corpus : Corpus
+        The documents.
+    posteriors : DocumentPosteriors
+        Their posteriors under the model.
+    n_jobs : int or None
+        Threads.
+
+    Returns
+    -------
+    TagReport
+    """
+    joint = np.asarray(parameters.psi, np.float64) * topic_shares
+    word_topics = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+    scores = _score_entries(predictor, word_topics, np.asarray(word_counts) > 0, corpus, n_jobs)
     owner = owners_of(corpus.tags.indptr)
     weights = np.asarray(posteriors.weights.data, np.float64)
-    expected = expected_weights(parameters, corpus, owner)
-    kinds, latent = _kinds(corpus, weights, fit.probability, owner, np.asarray(posteriors.latent, np.float64))
+    expected = _expected_weights(parameters, corpus, owner)
+    latent = np.asarray(posteriors.latent, np.float64)
+    kinds, latent_share = _summarise_kinds(corpus, weights, scores.plausibility, owner, latent)
     return TagReport(
-        entries=_entries(parameters, corpus, posteriors, fit, owner, weights, expected),
-        tags=_by_tag(corpus, fit.probability, fit.p_value, weights, expected),
+        entries=_entries(parameters, corpus, posteriors, scores, owner, weights, expected),
+        tags=_summarise_tags(corpus, scores, weights, expected),
         duplicates=tuple(near_duplicates(corpus.tag_names, parameters.theta, sp.csr_array(corpus.tags))),
         kinds=kinds,
-        latent_share=latent,
+        latent_share=latent_share,
     )
+
+
+def _score_entries(
+    predictor: TagPredictor, word_topics: Floats, seen: Any, corpus: Corpus, n_jobs: int | None, random_state: int = 0
+) -> EntryScores:
+    """Score the tags of a corpus in the model's columns; ``seen`` are the words that occurred in training.
+
+    A tag that no other training document has is unknown: its plausibility is 0.5 and its p-value 1.
+    """
+    random = np.random.default_rng(random_state)
+    training = TrainingDocuments.from_predictor(predictor, word_topics)
+    coefficients, null = _fit_plausibility(training, n_jobs, random)
+    vectors, tags = document_vectors(corpus.counts, predictor.idf_), sp.csr_array(corpus.tags)
+    entries = AuditEntries(vectors, training.rows_of(vectors, tags, seen), tags, tags)
+    features = audit_features(training, entries, n_jobs)
+    values = probabilities_of(features, coefficients[predictor.index_.tag_kinds[tags.indices]])
+    at_least = len(null) - np.searchsorted(null, values, side="left")
+    unknown = training.other_documents(entries) == 0
+    return EntryScores(np.where(unknown, 0.5, values), np.where(unknown, 1.0, (1 + at_least) / (1 + len(null))))
+
+
+def _fit_plausibility(
+    training: TrainingDocuments, n_jobs: int | None, random: np.random.Generator
+) -> tuple[Float64s, Float64s]:
+    """Return the coefficients for each kind of tag, and the plausibilities of the random tags, ascending."""
+    index = training.predictor.index_
+    sample = np.sort(random.permutation(training.documents.shape[0])[:N_EXAMPLES])
+    own = sp.csr_array(training.tags[sample])
+    drawn = _draw_random_tags(own, np.flatnonzero(index.tag_counts), random)
+    # each is scored among all of them, as in a corpus with noise
+    both = sp.csr_array(own + drawn)
+    entries = AuditEntries(training.documents[sample], sample, both, both)
+    is_own = np.asarray(own[entries.owner, entries.tags.indices]).ravel() > 0
+    # the tag of a new document is known from others: a tag that only this document has is not such an example
+    known = training.other_documents(entries) > 0
+    features, kinds = audit_features(training, entries, n_jobs), index.tag_kinds[entries.tags.indices]
+    is_random = known & ~is_own
+    n_kinds = len(training.predictor.kind_names_)
+    coefficients = fit_coefficients(features[known], is_own[known], kinds[known], n_kinds)
+    coefficients[:, -1] -= np.log((1 + (known & is_own).sum()) / (1 + is_random.sum()))  # even prior odds
+    return coefficients, np.sort(probabilities_of(features[is_random], coefficients[kinds[is_random]]))
+
+
+def _draw_random_tags(own: Any, known: Any, random: np.random.Generator) -> Any:
+    """Draw random tags for each document, at least one and at most as many as it has, without its own."""
+    counts = np.diff(own.indptr)
+    rows = np.repeat(np.arange(own.shape[0]), np.ceil(random.random(len(counts)) * counts).astype(np.int64))
+    drawn = sp.csr_array((np.ones(len(rows), np.float32), (rows, random.choice(known, len(rows)))), shape=own.shape)
+    drawn.data[:] = 1
+    others = sp.csr_array(drawn - drawn.multiply(own))
+    others.eliminate_zeros()
+    others.sort_indices()
+    return others
 
 
 def _entries(
     parameters: Parameters,
     corpus: Corpus,
     posteriors: DocumentPosteriors,
-    fit: Fit,
+    scores: EntryScores,
     owner: Any,
     weights: Float64s,
     expected: Float64s,
 ) -> Records[TagOnDocument]:
-    order = np.lexsort((-fit.p_value, fit.probability))
-    told = set(order[:WITH_WORDS].tolist())
+    order = np.lexsort((-scores.p_value, scores.plausibility))
+    with_words = set(order[:MAX_WITH_WORDS].tolist())
 
     def make(p: int) -> TagOnDocument:
         return TagOnDocument(
             document=corpus.ids[owner[p]],
             document_number=int(owner[p]),
             tag=corpus.tag_names[corpus.tags.indices[p]],
-            plausibility=float(fit.probability[p]),
-            p_value=float(fit.p_value[p]),
+            plausibility=float(scores.plausibility[p]),
+            p_value=float(scores.p_value[p]),
             weight=float(weights[p]),
             expected_weight=float(expected[p]),
-            disagreeing=_disagreeing(parameters, corpus, posteriors, owner[p], p) if p in told else (),
+            disagreeing=_disagreeing(parameters, corpus, posteriors, owner[p], p) if p in with_words else (),
         )
 
     columns: dict[str, Column] = {
         "document": Categorical(owner, corpus.ids),
         "document_number": owner,
         "tag": Categorical(np.asarray(corpus.tags.indices), corpus.tag_names),
-        "plausibility": fit.probability,
-        "p_value": fit.p_value,
+        "plausibility": scores.plausibility,
+        "p_value": scores.p_value,
         "weight": weights,
         "expected_weight": expected,
     }
     return Records(columns, make, order)
 
 
-def expected_weights(parameters: Parameters, corpus: Corpus, owner: Any) -> Float64s:
-    """The weight of each tag entry by its prior alone."""
+def _expected_weights(parameters: Parameters, corpus: Corpus, owner: Any) -> Float64s:
+    """Return the weight of each entry by its prior alone."""
     prior = parameters.pi[corpus.tags.indices]
     latent = parameters.pi_latent if parameters.latent else 0.0
     totals = np.bincount(owner, weights=prior, minlength=len(corpus)) + latent
     return np.asarray(prior / totals[owner])
 
 
-def _by_tag(corpus: Corpus, fit: Any, p_values: Any, weights: Any, expected: Any) -> Records[TagAudit]:
+def _summarise_tags(corpus: Corpus, scores: EntryScores, weights: Any, expected: Any) -> Records[TagAudit]:
     tags = corpus.tags.indices
     counts = np.bincount(tags, minlength=corpus.n_tags)
 
@@ -253,49 +322,58 @@ def _by_tag(corpus: Corpus, fit: Any, p_values: Any, weights: Any, expected: Any
         return np.bincount(tags, weights=values, minlength=corpus.n_tags)
 
     used = np.flatnonzero(counts)
-    together = chi2.sf(-2 * total(np.log(p_values))[used], 2 * counts[used])
-    plausibility, weight, expected_weight = (total(values)[used] / counts[used] for values in (fit, weights, expected))
+    p_value = chi2.sf(-2 * total(np.log(scores.p_value))[used], 2 * counts[used])  # Fisher's method
+    plausibility, weight, expected_weight = (
+        total(values)[used] / counts[used] for values in (scores.plausibility, weights, expected)
+    )
 
     def make(i: int) -> TagAudit:
-        name, n = corpus.tag_names[used[i]], int(counts[used[i]])
         return TagAudit(
-            name, n, float(plausibility[i]), float(together[i]), float(weight[i]), float(expected_weight[i])
+            tag=corpus.tag_names[used[i]],
+            documents=int(counts[used[i]]),
+            plausibility=float(plausibility[i]),
+            p_value=float(p_value[i]),
+            weight=float(weight[i]),
+            expected_weight=float(expected_weight[i]),
         )
 
     columns: dict[str, Column] = {
         "tag": Categorical(used, corpus.tag_names),
         "documents": counts[used],
         "plausibility": plausibility,
-        "p_value": together,
+        "p_value": p_value,
         "weight": weight,
         "expected_weight": expected_weight,
     }
     return Records(columns, make, np.argsort(plausibility, kind="stable"))
 
 
-def _kinds(corpus: Corpus, weights: Any, fit: Any, owner: Any, latent: Any) -> tuple[tuple[KindSummary, ...], float]:
+def _summarise_kinds(
+    corpus: Corpus, weights: Any, plausibility: Any, owner: Any, latent: Any
+) -> tuple[tuple[KindSummary, ...], float]:
+    """Return the kinds of tags by the share of the words that they explain, and the share that no tag explains."""
     names, kinds = kinds_of(corpus.tag_names)
     lengths = np.asarray(corpus.lengths(), np.float64)
-    all_words = max(float(lengths.sum()), 1.0)
+    n_tokens = max(float(lengths.sum()), 1.0)
     of_entry = kinds[corpus.tags.indices]
     found = [
         KindSummary(
             kind=name,
             tags=len(np.unique(corpus.tags.indices[of_entry == number])),
             documents=len(np.unique(owner[of_entry == number])),
-            share=float((weights * lengths[owner])[of_entry == number].sum() / all_words),
-            plausibility=float(fit[of_entry == number].mean()),
+            share=float((weights * lengths[owner])[of_entry == number].sum() / n_tokens),
+            plausibility=float(plausibility[of_entry == number].mean()),
         )
         for number, name in enumerate(names)
         if (of_entry == number).any()
     ]
-    return tuple(sorted(found, key=lambda kind: -kind.share)), float(latent @ lengths / all_words)
+    return tuple(sorted(found, key=lambda kind: -kind.share)), float(latent @ lengths / n_tokens)
 
 
 def _disagreeing(
     parameters: Parameters, corpus: Corpus, posteriors: DocumentPosteriors, document: int, entry: int, n: int = 5
 ) -> tuple[str, ...]:
-    """The document's words that its topics explain and the tag's do not."""
+    """Return the document's words that its topics explain and the tag's topics do not."""
     row = slice(corpus.counts.indptr[document], corpus.counts.indptr[document + 1])
     words = corpus.counts.indices[row]
     psi = parameters.psi[words]

@@ -1,82 +1,58 @@
-"""From evidence to a probability: a logistic regression on a handful of features, learnt on documents left out.
+"""Fit the combination of features into calibrated probabilities (stacking), on training documents left out.
 
-Each training document of a sample is asked about as if it were not remembered (the kernel takes it, and its part in its
-tags' sums, away exactly). Whether a tag that then comes up is among the document's own is what the regression learns,
-so its probabilities are calibrated for new documents, and nothing is held back from the memory. Each is asked about
-twice, with all of its words and with a few, since people also ask about a single sentence: there are two mixes, each
-with one set of coefficients for each kind of tag that has enough examples (years and authors are not equally easy;
-else the common one) and an offset for each tag.
+Each document of a sample is queried as if it were not in the training index: the kernels take it, and its part in the
+sums of its tags, out exactly. A logistic regression learns from the features of the candidates whether each is one of
+the document's own tags, so that its probabilities are calibrated for new documents and the index keeps all documents.
+
+Each document is queried twice, with all its words and with a few, because people also query single sentences. There are
+two sets of coefficients, each with a row for every kind of tag that has enough positive examples (years and authors are
+not equally easy; other kinds share a common row), and an offset per tag. Finally the log odds are calibrated by
+cross-validation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s
 from tagtopic._core.blas import one_blas_thread
-from tagtopic.tagging.evidence import Evidence
-from tagtopic.tagging.features import N_FEATURES, write_features
+from tagtopic._core.parallel import cut_rows
+from tagtopic.tagging.evidence import N_CANDIDATES, Evidence, gather_evidence
+from tagtopic.tagging.features import EVIDENCE_FEATURES, N_FEATURES, write_features
+from tagtopic.tagging.regressions import TagRegressions
+from tagtopic.tagging.training_index import TrainingIndex, queries_from_vectors
 
-ENOUGH = 30
-"""Right tags of a kind among the examples, from which it gets coefficients of its own."""
+EXAMPLE_BATCH = 64
+"""Documents whose examples are computed together: the fit should need no more memory for them than for its EM."""
+
+MIN_POSITIVES = 30
+"""Positive examples of a kind of tag from which it has coefficients of its own."""
 
 OFFSET_VARIANCE, OFFSET_STEPS = 1.0, 8
+"""Prior variance of the tags' offsets, and Newton steps that fit them."""
 
 FOLDS = 4
-AS_IT_IS = np.array([0.0, 1.0, 0.0])
-"""Tempering that changes nothing."""
 
-LEAST_SLOPE = 0.05
+IDENTITY = np.array([0.0, 1.0, 0.0])
+"""The calibration that leaves log odds unchanged."""
 
-RELATIVE = [5, 6]
-"""The features that decide, with the odds, where all examples are right, or none."""
+MIN_SLOPE = 0.05
 
-
-def features(evidence: Evidence) -> Floats:
-    """(..., N_FEATURES): what the mix sees of the evidence for each tag."""
-    found = np.empty((*evidence.tags.shape, N_FEATURES), np.float32)
-    values, best = (array.reshape(-1, array.shape[-1]) for array in (evidence.values, evidence.best))
-    write_features(values, best, found.reshape(-1, N_FEATURES))
-    return found
-
-
-def learn_mix(inputs: Floats, right: Any, kinds: Int32s, n_kinds: int) -> Float64s:
-    """Coefficients (kinds, N_FEATURES + 1) from examples: ``inputs`` (examples, features), whether right, kind."""
-    common = _coefficients(inputs, right)
-    table = np.tile(common, (n_kinds, 1))
-    for kind in range(n_kinds):
-        chosen = kinds == kind
-        if n_kinds > 1 and right[chosen].sum() >= ENOUGH:
-            table[kind] = _coefficients(inputs[chosen], right[chosen])
-    return table
-
-
-def learn_offsets(log_odds: Float64s, right: Any, tags: Int32s, n_tags: int) -> Float64s:
-    """What to add to the log odds of each tag, since the same evidence is worth more for some: by Newton's method.
-
-    The prior is normal around 0 with variance OFFSET_VARIANCE, so rare tags keep what all tags of their kind have.
-    """
-    from scipy.special import expit
-
-    offsets = np.zeros(n_tags)
-    for _ in range(OFFSET_STEPS):
-        given = expit(log_odds + offsets[tags])
-        slope = np.bincount(tags, weights=right - given, minlength=n_tags) - offsets / OFFSET_VARIANCE
-        curvature = np.bincount(tags, weights=given * (1 - given), minlength=n_tags) + 1 / OFFSET_VARIANCE
-        offsets += np.clip(slope / curvature, -1, 1)
-    return offsets
+FALLBACK_FEATURES = [EVIDENCE_FEATURES.index(name) for name in ("relative_centroid", "relative_knn_vote")]
+"""Features with a fixed coefficient where all examples have the same label."""
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Tags that came up for documents left out: features, whether right, the tag and its kind, and the document."""
+    """Candidates of documents left out: features, labels (whether the tag is the document's), tag, kind, document."""
 
-    inputs: Floats
-    right: Any
+    features: Floats
+    labels: Any
     tags: Int32s
     kinds: Int32s
     documents: Any
@@ -84,66 +60,147 @@ class Examples:
     def __getitem__(self, chosen: Any) -> Examples:
         return Examples(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
-
-def joined(parts: Sequence[Examples]) -> Examples:
-    """All of them."""
-    names = [field.name for field in fields(Examples)]
-    return Examples(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def learn_from(examples: Examples, n_kinds: int, n_tags: int) -> tuple[Float64s, Float64s]:
-    """The mix, and the offsets on top of it."""
-    mix = learn_mix(examples.inputs, examples.right, examples.kinds, n_kinds)
-    log_odds = log_odds_of(examples.inputs, mix[examples.kinds])
-    return mix, learn_offsets(log_odds, examples.right, examples.tags, n_tags)
+    @classmethod
+    def concatenate(cls, parts: Sequence[Examples]) -> Examples:
+        """Return all parts as one."""
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
-def learn_tempering(examples: Examples, n_kinds: int, n_tags: int) -> Float64s:
-    """How sure to be: intercept, slope, and a further slope above even odds, for log odds as they come out.
+StackingFit = Callable[[Examples, int, int], tuple[Float64s, Float64s]]
 
-    Learnt on log odds of documents that the mix and the offsets they come from have not seen. Both slopes are kept
-    positive, so that the order of a document's tags stays.
+
+def fit_combination(
+    index: TrainingIndex,
+    regressions: TagRegressions,
+    vectors: Any,
+    short: Any,
+    rows: Any,
+    n_kinds: int,
+    n_jobs: int | None,
+) -> tuple[Float64s, Float64s, Float64s]:
+    """Return coefficients, offsets and calibrations, each for whole documents and for ``short`` ones.
+
+    The examples are rows of the index, left out of it, with all their words (``vectors``) and with few (``short``).
     """
-    if not examples.right.any() or examples.right.all():
-        return AS_IT_IS
-    fold = examples.documents % FOLDS
-    log_odds = np.zeros(len(fold))
-    for left_out in range(FOLDS):
-        here = fold == left_out
-        seen, asked = examples[~here], examples[here]
-        if not len(seen.right) or not len(asked.right):
-            return AS_IT_IS
-        mix, offsets = learn_from(seen, n_kinds, n_tags)
-        log_odds[here] = log_odds_of(asked.inputs, mix[asked.kinds]) + offsets[asked.tags]
-    slopes = _coefficients(np.stack([log_odds, np.maximum(log_odds, 0.0)], axis=-1), examples.right)
-    intercept, low, bend = slopes[2], max(slopes[0], LEAST_SLOPE), slopes[1]
-    return np.array([intercept, low, max(bend, LEAST_SLOPE - low)])
+    found: list[list[Examples]] = [[], []]
+    all_tags = np.ones(len(index.tag_counts), bool)
+    for first, last in cut_rows(len(rows), EXAMPLE_BATCH):
+        batch = np.tile(rows[first:last], 2)
+        both = sp.csr_array(sp.vstack([vectors[first:last], short[first:last]]))
+        queries = queries_from_vectors(both, batch, np.tile(np.arange(last - first), 2))
+        evidence = gather_evidence(index, queries, N_CANDIDATES, all_tags, N_CANDIDATES, n_jobs)
+        features = np.zeros((*evidence.tags.shape, N_FEATURES), np.float32)
+        write_features(queries, evidence, regressions.for_kernels(), features)
+        labels = _labels(index, batch, evidence)
+        documents = np.broadcast_to(np.tile(np.arange(first, last), 2)[:, None], labels.shape)
+        kinds = index.tag_kinds[evidence.tags]
+        present = np.arange(evidence.tags.shape[1]) < evidence.n_found[:, None]
+        for is_short, queried in enumerate((slice(0, last - first), slice(last - first, None))):
+            here = present[queried]
+            parts: Any = (array[queried][here] for array in (features, labels, evidence.tags, kinds, documents))
+            found[is_short].append(Examples(*parts))
+    learnt = []
+    sizes = n_kinds, len(index.tag_counts)
+    for batches in found:
+        examples = Examples.concatenate(batches)
+        learnt.append((*fit_stacking(examples, *sizes), fit_calibration(examples, *sizes)))
+    coefficients, offsets, calibrations = (np.stack(arrays) for arrays in zip(*learnt, strict=True))
+    return coefficients, offsets, calibrations
 
 
-def probabilities(inputs: Floats, coefficients: Float64s) -> Float64s:
-    """The probability of each example: ``coefficients`` (examples, features + 1), one each."""
+def _labels(index: TrainingIndex, rows: Any, evidence: Evidence) -> Any:
+    """Return for each candidate whether it is a tag of the training document in its row."""
+    own = np.zeros(len(index.tag_counts), bool)
+    labels = np.zeros(evidence.tags.shape, bool)
+    for i, row in enumerate(rows):
+        tags = index.document_tags[index.document_tag_starts[row] : index.document_tag_starts[row + 1]]
+        own[tags] = True
+        labels[i] = own[evidence.tags[i]]
+        own[tags] = False
+    return labels
+
+
+def fit_coefficients(features: Floats, labels: Any, kinds: Int32s, n_kinds: int) -> Float64s:
+    """Return logistic-regression coefficients (kinds, features + 1), the intercept last."""
+    common = _fit_logistic(features, labels)
+    table = np.tile(common, (n_kinds, 1))
+    for kind in range(n_kinds):
+        chosen = kinds == kind
+        if n_kinds > 1 and labels[chosen].sum() >= MIN_POSITIVES:
+            table[kind] = _fit_logistic(features[chosen], labels[chosen])
+    return table
+
+
+def fit_offsets(log_odds: Float64s, labels: Any, tags: Int32s, n_tags: int) -> Float64s:
+    """Return an offset to the log odds of each tag, the posterior mode under Normal(0, OFFSET_VARIANCE), by Newton.
+
+    The same evidence is worth more for some tags than for others; the prior keeps rare tags near 0.
+    """
     from scipy.special import expit
 
-    return np.asarray(expit(log_odds_of(inputs, coefficients)))
+    offsets = np.zeros(n_tags)
+    for _ in range(OFFSET_STEPS):
+        probability = expit(log_odds + offsets[tags])
+        gradient = np.bincount(tags, weights=labels - probability, minlength=n_tags) - offsets / OFFSET_VARIANCE
+        curvature = np.bincount(tags, weights=probability * (1 - probability), minlength=n_tags) + 1 / OFFSET_VARIANCE
+        offsets += np.clip(gradient / curvature, -1, 1)
+    return offsets
 
 
-def log_odds_of(inputs: Floats, coefficients: Float64s) -> Float64s:
-    """The log odds of each example."""
-    return np.asarray(np.einsum("...f,...f->...", inputs, coefficients[..., :-1]) + coefficients[..., -1])
+def fit_stacking(examples: Examples, n_kinds: int, n_tags: int) -> tuple[Float64s, Float64s]:
+    """Return the coefficients by kind, and the offsets by tag."""
+    coefficients = fit_coefficients(examples.features, examples.labels, examples.kinds, n_kinds)
+    log_odds = log_odds_of(examples.features, coefficients[examples.kinds])
+    return coefficients, fit_offsets(log_odds, examples.labels, examples.tags, n_tags)
 
 
-def _coefficients(inputs: Floats, right: Any) -> Float64s:
+def fit_calibration(examples: Examples, n_kinds: int, n_tags: int, fit: StackingFit = fit_stacking) -> Float64s:
+    """Return the calibration of log odds: intercept, slope, and a further slope above even odds.
+
+    It is fitted on the log odds of documents that the coefficients and offsets behind them were not fitted on
+    (cross-validation in FOLDS folds). Both slopes are kept positive, so that the order of a document's tags does not
+    change.
+    """
+    if not examples.labels.any() or examples.labels.all():
+        return IDENTITY
+    fold = examples.documents % FOLDS
+    log_odds = np.zeros(len(fold))
+    for number in range(FOLDS):
+        here = fold == number
+        train, test = examples[~here], examples[here]
+        if not len(train.labels) or not len(test.labels):
+            return IDENTITY
+        coefficients, offsets = fit(train, n_kinds, n_tags)
+        log_odds[here] = log_odds_of(test.features, coefficients[test.kinds]) + offsets[test.tags]
+    slopes = _fit_logistic(np.stack([log_odds, np.maximum(log_odds, 0.0)], axis=-1), examples.labels)
+    intercept, slope, further = slopes[2], max(slopes[0], MIN_SLOPE), slopes[1]
+    return np.array([intercept, slope, max(further, MIN_SLOPE - slope)])
+
+
+def probabilities_of(features: Floats, coefficients: Float64s) -> Float64s:
+    """Return the probability of each example; ``coefficients`` (examples, features + 1) has a row for each."""
+    from scipy.special import expit
+
+    return np.asarray(expit(log_odds_of(features, coefficients)))
+
+
+def log_odds_of(features: Floats, coefficients: Float64s) -> Float64s:
+    """Return the log odds of each example."""
+    return np.asarray(np.einsum("...f,...f->...", features, coefficients[..., :-1]) + coefficients[..., -1])
+
+
+def _fit_logistic(features: Floats, labels: Any) -> Float64s:
     from sklearn.linear_model import LogisticRegression
 
-    n_right, n_wrong = int(right.sum()), int((~right).sum())
-    if not n_right or not n_wrong:
-        slopes = np.zeros(inputs.shape[1])
-        slopes[RELATIVE] = 2.0
-        return np.append(slopes, -4.0 + np.log((n_right + 1) / (n_wrong + 1)))
-    centre, scale = inputs.mean(axis=0, dtype=np.float64), inputs.std(axis=0, dtype=np.float64) + 1e-6
-    # few features and many examples: Newton takes 8 steps where L-BFGS takes 45. Threads that wait for so little
-    # cost more than they give
+    n_positive, n_negative = int(labels.sum()), int((~labels).sum())
+    if not n_positive or not n_negative:
+        slopes = np.zeros(features.shape[1])
+        slopes[FALLBACK_FEATURES] = 2.0
+        return np.append(slopes, -4.0 + np.log((n_positive + 1) / (n_negative + 1)))
+    centre, scale = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64) + 1e-6
+    # few features and many examples: Newton takes 8 steps where L-BFGS takes 45. BLAS threads cost more than they
+    # gain on matrices this small
     with one_blas_thread():
-        fitted = LogisticRegression(C=1.0, solver="newton-cholesky").fit((inputs - centre) / scale, right)
+        fitted = LogisticRegression(C=1.0, solver="newton-cholesky").fit((features - centre) / scale, labels)
     slopes = fitted.coef_[0] / scale
     return np.append(slopes, fitted.intercept_[0] - slopes @ centre)

@@ -1,7 +1,7 @@
-"""Tags that may be one tag under two names (``U.S.A.`` and ``USA``), from their names, topics and co-occurrence.
+"""Near-duplicate tags: names that may mean one tag (``U.S.A.`` and ``USA``), by name, topics and co-occurrence.
 
-Names are compared by keys, never all against all: tags of a kind are looked at together if their letters and digits are
-the same, but for order of the words, accents, case, and at most one letter left out or put in.
+Names are compared by keys, not in all pairs: two tags of a kind share a key if their letters and digits are the same
+except for case, accents, punctuation, the order of the words, and at most one letter that is missing or added.
 """
 
 from __future__ import annotations
@@ -18,59 +18,98 @@ import numpy as np
 
 from tagtopic._core.arrays import Floats
 
-SHORTEST = 6
-"""Shorter names must be the same letters: one letter more or less makes another word."""
+MIN_FUZZY_LENGTH = 6
+"""Letters from which a name may differ by one: in shorter names that makes another word."""
 
-MOST_ALIKE = 50
-"""Names with one key; more are not one tag written in many ways but a numbered series."""
+MAX_GROUP = 50
+"""Names that share a key; more are not one tag in many spellings but a numbered series."""
+
+MAX_TOGETHER = 0.2
+"""Share of the rarer tag's documents that may have both: one tag under two names is seldom on a document twice."""
 
 
 @dataclass(frozen=True)
 class NearDuplicate:
-    """Two tags that may be one: how alike their topics are (1: the same), and on how many documents they are.
+    """Two tags that may be one.
 
-    One tag under two names is seldom on a document twice: ``together`` is small then.
+    Attributes
+    ----------
+    first, second : str
+        The tags.
+    topic_similarity : float
+        The similarity of their topics (Bhattacharyya coefficient): 1 if they are the same.
+    documents : tuple of int
+        The number of documents of each.
+    together : int
+        The number of documents that have both.
     """
 
     first: str
     second: str
-    topic_likeness: float
+    topic_similarity: float
     documents: tuple[int, int]
     together: int
 
 
 def near_duplicates(
-    tag_names: Sequence[str], tag_topics: Floats, tags: Any, least_likeness: float = 0.6
+    tag_names: Sequence[str], tag_topics: Floats, tags: Any, min_similarity: float = 0.6
 ) -> list[NearDuplicate]:
-    """Pairs of tags that may be one, most alike first; ``tags`` (CSR, documents x tags) says where they occur."""
+    """Find pairs of tags that may be one.
+
+    Parameters
+    ----------
+    tag_names : sequence of str
+        The tags.
+    tag_topics : array of shape (n_tags, n_topics)
+        Their topics; rows sum to 1.
+    tags : CSR of shape (n_documents, n_tags)
+        The tags of documents.
+    min_similarity : float, default=0.6
+        The least similarity of the topics.
+
+    Returns
+    -------
+    list of NearDuplicate
+        The most similar first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from tagtopic.tagging import near_duplicates
+    >>> (pair,) = near_duplicates(["in:U.S.A.", "in:USA", "in:UK"], np.full((3, 2), 0.5), csr_array(np.eye(3)))
+    >>> pair.first, pair.second
+    ('in:U.S.A.', 'in:USA')
+    """
     by_tag = tags.tocsc()
     found = []
     for i, j in sorted(_pairs(tag_names)):
         rows_i, rows_j = (by_tag.indices[by_tag.indptr[t] : by_tag.indptr[t + 1]] for t in (i, j))
         together = len(np.intersect1d(rows_i, rows_j))
-        likeness = float(np.sqrt(tag_topics[i] * tag_topics[j]).sum())
-        if likeness >= least_likeness and together <= 0.2 * min(len(rows_i), len(rows_j)):
-            sizes = (len(rows_i), len(rows_j))
-            found.append(NearDuplicate(tag_names[i], tag_names[j], likeness, sizes, together))
-    return sorted(found, key=lambda pair: -pair.topic_likeness)
+        similarity = float(np.sqrt(tag_topics[i] * tag_topics[j]).sum())
+        if similarity >= min_similarity and together <= MAX_TOGETHER * min(len(rows_i), len(rows_j)):
+            counts = (len(rows_i), len(rows_j))
+            found.append(NearDuplicate(tag_names[i], tag_names[j], similarity, counts, together))
+    return sorted(found, key=lambda pair: -pair.topic_similarity)
 
 
 def _pairs(tag_names: Sequence[str]) -> set[tuple[int, int]]:
+    """Return the pairs of tags that share a key."""
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for number, name in enumerate(map(_letters, tag_names)):
-        digits = "".join(re.findall(r"\d", name))  # numbers are told apart by one: 1999 is not a misspelt 1998
+    for number, name in enumerate(map(_normalised, tag_names)):
+        digits = "".join(re.findall(r"\d", name))  # numbers must be equal: 1999 is not a misspelt 1998
         for key in set(_keys(name)):
             groups[digits, key].append(number)
     return {
         pair
         for members in groups.values()
-        if 1 < len(members) <= MOST_ALIKE
+        if 1 < len(members) <= MAX_GROUP
         for pair in combinations(sorted(members), 2)
     }
 
 
-def _letters(tag: str) -> str:
-    """The tag's kind, and its name as lower-case words without accents and punctuation, in alphabetical order."""
+def _normalised(tag: str) -> str:
+    """Return the tag's kind, and its name as sorted lower-case words without accents and punctuation."""
     kind, colon, name = tag.partition(":")
     if not colon:
         kind, name = "", tag
@@ -79,10 +118,10 @@ def _letters(tag: str) -> str:
     return kind + ":" + "".join(sorted(words))
 
 
-def _keys(letters: str) -> Iterator[str]:
-    """The letters, and the letters with each one left out: two names one letter apart share a key."""
-    yield letters
-    kind, _, name = letters.partition(":")
-    if len(name) >= SHORTEST:
+def _keys(normalised: str) -> Iterator[str]:
+    """Yield the name, and the name without each of its letters: two names one letter apart share a key."""
+    yield normalised
+    kind, _, name = normalised.partition(":")
+    if len(name) >= MIN_FUZZY_LENGTH:
         for place in range(len(name)):
             yield f"{kind}:{name[:place]}{name[place + 1 :]}"

@@ -1,30 +1,26 @@
-"""What remembered documents say about the tags of a new one: a kernel over an inverted index.
+"""Evidence for the candidate tags of a document, from the training index: kernels.
 
-The documents that are remembered are unit vectors x_i of weighted words, indexed by word. For a new document q, with
-s_i = q . x_i its likeness to document i, the tags of the most alike documents, and those whose names the document has,
-are candidates. Each candidate j has
+Training documents are unit vectors x_i of weighted words. For a document q with similarities s_i = q . x_i, the tags of
+its nearest neighbours and the tags whose names occur in it are candidates. The evidence for a candidate j is
 
-    centroid_j    q . sum_{i has j} x_i / |sum_{i has j} x_i|: likeness to all of the tag's documents together
-    near_j        sum of s_i^2 over those of the k most alike documents that have the tag
-    close_j       sum of s_i^4 over all documents that have the tag
-    nearest_j     the largest s_i among them
-    mean_j        the mean s_i among them
-    named_j       the share of the words of the tag's own name that the document has
+    centroid_j         q . sum_{i has j} x_i / |sum_{i has j} x_i|: similarity to the centroid of the tag's documents
+    knn_vote_j         sum of s_i^2 over those of the k nearest neighbours that have the tag
+    fourth_powers_j    sum of s_i^4 over all documents that have the tag
+    nearest_j          the largest s_i among them
+    mean_j             the mean s_i among them
+    frequency_j        the number of them
+    name_overlap_j     the share of the words of the tag's name that the document has
 
-all from one pass over the postings of the document's words: sum_{i has j} s_i is the centroid's product, so tags x
-words is never made. A tag on many documents is an exception: its vector sum is kept, and close_j and nearest_j are over
-those of its documents that are among the most alike. The tests hold all of it to a readable twin in NumPy.
-
-The largest of many numbers, without sorting them. (np.partition takes six seconds to compile.)
-
-The numbers are float32s, none of them negative: the order of their bits is theirs, and bits are compared and counted
-several at a time.
+all from one pass over the postings of the document's words: sum_{i has j} s_i is the product with the unscaled
+centroid, so no matrix of tags by words is needed. Tags on many documents are an exception: their vector sums are
+stored, and fourth_powers_j and nearest_j are over those of their documents that are among the nearest neighbours. The
+tests compare everything with a NumPy twin.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,394 +28,353 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Floats, Int32s, Int64s
 from tagtopic._core.intrinsics import AHEAD, prefetch_entry
 from tagtopic._core.jit import compiled
-from tagtopic.tagging.similarity import compare
-from tagtopic.tagging.training_index import NEW, Memory, Queries
+from tagtopic._core.parallel import cut_rows
+from tagtopic._core.threads import ThreadPool
+from tagtopic.tagging.similarity import compute_similarities
+from tagtopic.tagging.top_k import kth_largest, largest_positions
+from tagtopic.tagging.training_index import ABSENT, Queries, TrainingIndex
 
-STRIDE = 64
-"""Numbers looked at together: few are among the largest, and these are compared in a few instructions."""
+CENTROID, KNN_VOTE, FOURTH_POWERS, NEAREST, FREQUENCY, NAME_OVERLAP, MEAN = range(7)
+"""Columns of the evidence."""
 
-PARTS = 4
-"""The largest number of each of so many parts for each number asked for says how large those are at least."""
+N_EVIDENCE = 7
 
+BEST_CENTROID, BEST_KNN_VOTE, TOTAL_KNN_VOTE, OVERALL_MEAN = range(4)
+"""Columns of the references: the largest centroid and k-NN vote of the tag's kind, the votes of all k neighbours
+together, and the mean similarity of all training documents."""
 
-@compiled
-def threshold(values: Floats, n: int) -> float:
-    """The n-th largest of the values, or 0 if there are not as many."""
-    least = np.array([nth_largest(values.view(np.int32), n)], np.int32)
-    return float(least.view(np.float32)[0])
+N_REFERENCES = 4
 
+MIN_BEST = np.float32(1e-6)
+"""The best of a kind without evidence for any of its tags."""
 
-@compiled
-def largest_above_zero(values: Floats, n: int, places: Int32s) -> int:
-    """Where the n largest of some values above 0 stand (more if some are equal); returns how many.
+N_VOTERS, N_NEIGHBOURS = 50, 100
+"""Nearest neighbours that vote, and those whose tags are candidates."""
 
-    ``places`` has room for all of them.
-    """
-    bits = values.view(np.int32)
-    n_found = places_at_least(bits, max(nth_largest_at_least(bits, n), 1), places)
-    least = nth_largest(bits[places[:n_found]], n)
-    n_kept = 0
-    for place in places[:n_found]:
-        if bits[place] >= least:
-            places[n_kept] = place
-            n_kept += 1
-    return n_kept
+N_CANDIDATES = 100
+"""Candidates whose probabilities are computed."""
+
+CHUNK = 128
+"""Queries per task."""
 
 
-@compiled
-def nth_largest(values: Int32s, n: int) -> int:
-    """The n-th largest of the values, none of them negative, by halving; or 0 if there are not as many."""
-    if n > values.shape[0]:
-        return 0
-    low, high = 0, int(values.max()) + 1  # n values reach low, fewer reach high
-    while high - low > 1:
-        middle = (low + high) // 2
-        n_reach = 0
-        for i in range(values.shape[0]):
-            n_reach += values[i] >= middle
-        if n_reach >= n:
-            low = middle
-        else:
-            high = middle
-    return low
+class SearchLimits(NamedTuple):
+    """Neighbours that vote, neighbours whose tags are candidates, and the least number of candidates.
 
-
-@compiled
-def nth_largest_at_least(values: Int32s, n: int) -> int:
-    """A number that n of the values reach, or 0 if there are not as many: of the largest of each part, the n-th.
-
-    Part i is the values i, i + n_parts, i + 2 n_parts and so on.
-    """
-    n_parts = min(PARTS * n, values.shape[0])
-    largest = values[:n_parts].copy()
-    for start in range(n_parts, values.shape[0], n_parts):
-        some = values[start : start + n_parts]
-        for i in range(some.shape[0]):
-            largest[i] = max(largest[i], some[i])
-    return nth_largest(largest, n)
-
-
-@compiled
-def places_at_least(values: Int32s, least: int, places: Int32s) -> int:
-    """Where the values that reach ``least`` stand, in their order; returns how many."""
-    n_places = 0
-    for start in range(0, values.shape[0], STRIDE):
-        part = values[start : start + STRIDE]
-        most = part[0]
-        for i in range(part.shape[0]):
-            most = max(most, part[i])
-        if most >= least:
-            for i in range(part.shape[0]):
-                if part[i] >= least:
-                    places[n_places] = start + i
-                    n_places += 1
-    return n_places
-
-
-CENTROID, NEAR, CLOSE, NEAREST, DOCUMENTS, NAMED, MEAN = range(7)
-"""Columns of the evidence; DOCUMENTS is how many remembered documents have the tag."""
-
-N_COLUMNS = 7
-
-BEST_CENTROID, BEST_NEAR, ALL_NEAR, ALL_MEAN = range(4)
-"""What a tag's evidence is held against: the best of its kind, and near and mean over all remembered documents."""
-
-N_MEASURES = 4
-
-LEAST_BEST = np.float32(1e-6)
-"""The best of a kind that nothing speaks for."""
-
-
-class Reach(NamedTuple):
-    """How far to look: documents that are near, documents whose tags are candidates, and the fewest tags to find.
-
-    Where the candidates are too few, all other tags are asked about too.
+    Where there are fewer candidates than ``min_candidates``, all other tags are candidates too.
     """
 
-    near: int
-    alike: int
-    fewest: int
+    n_voters: int
+    n_neighbours: int
+    min_candidates: int
 
 
 class Evidence(NamedTuple):
-    """How many tags each query has, which, what speaks for them (columns above), and the best of their kinds.
+    """Candidate tags of each query and the evidence for them.
 
-    ``found`` (queries), ``tags`` (queries, most), ``values`` (queries, most, columns), ``best`` (queries, most,
-    measures): what they are held against.
+    ``n_found`` (queries), ``tags`` (queries, most), ``values`` (queries, most, N_EVIDENCE) and ``references`` (queries,
+    most, N_REFERENCES), which the values are compared with.
     """
 
-    found: Int64s
+    n_found: Int64s
     tags: Int32s
     values: Floats
-    best: Floats
+    references: Floats
 
 
-class Desk(NamedTuple):
-    """What one query is worked out on; the next finds it cleared.
+class Workspace(NamedTuple):
+    """Arrays for one query at a time; each query leaves them as it found them.
 
-    ``likeness`` (documents), ``sums`` (common tags), ``alike``: room for the most alike documents, ``rows`` (tags):
-    where each tag stands in ``table``, or NEW; ``listed``: the tag of each row; ``best`` (kinds, measures);
-    ``lengths`` and ``sizes``: those of the memory, without the document that is left out.
+    ``similarity`` (documents), ``tag_sums`` (common tags), ``neighbours`` (room for the nearest documents),
+    ``row_of_tag`` (tags: row of each candidate, or ABSENT), ``candidates`` (the tag of each row), ``values`` (rows,
+    N_EVIDENCE), ``references`` (kinds, N_REFERENCES); ``squared_norms`` and ``tag_counts`` are those of the index,
+    without the document that is left out.
     """
 
-    likeness: Floats
-    sums: Floats
-    alike: Int32s
-    rows: Int32s
-    listed: Int32s
-    table: Floats
-    best: Floats
-    lengths: Floats
-    sizes: Floats
+    similarity: Floats
+    tag_sums: Floats
+    neighbours: Int32s
+    row_of_tag: Int32s
+    candidates: Int32s
+    values: Floats
+    references: Floats
+    squared_norms: Floats
+    tag_counts: Floats
 
 
 @compiled
-def desk_for(memory: Memory) -> Desk:
-    """An empty one."""
-    n_documents, n_tags = memory.tag_starts.shape[0] - 1, memory.sizes.shape[0]
-    return Desk(
+def _new_workspace(index: TrainingIndex) -> Workspace:
+    n_documents, n_tags = index.document_tag_starts.shape[0] - 1, index.tag_counts.shape[0]
+    return Workspace(
         np.empty(n_documents, np.float32),
-        np.empty(memory.common.max() + 1, np.float32),
+        np.empty(index.common_numbers.max() + 1, np.float32),
         np.empty(n_documents, np.int32),
-        np.full(n_tags, NEW, np.int32),
+        np.full(n_tags, ABSENT, np.int32),
         np.empty(n_tags, np.int32),
-        np.empty((n_tags, N_COLUMNS), np.float32),
-        np.empty((memory.kinds.max() + 1, N_MEASURES), np.float32),
-        memory.lengths.copy(),
-        memory.sizes.copy(),
+        np.empty((n_tags, N_EVIDENCE), np.float32),
+        np.empty((index.tag_kinds.max() + 1, N_REFERENCES), np.float32),
+        index.squared_norms.copy(),
+        index.tag_counts.copy(),
     )
 
 
 @compiled
-def product(memory: Memory, desk: Desk, tag: int) -> float:
-    """The sum of the likenesses of the tag's documents."""
-    number = memory.common[tag]
+def _tag_product(index: TrainingIndex, work: Workspace, tag: int) -> float:
+    """Return the sum of the similarities of the tag's documents."""
+    number = index.common_numbers[tag]
     if number >= 0:
-        return max(float(desk.sums[number]), 0.0)
+        return max(float(work.tag_sums[number]), 0.0)
     total = 0.0
-    for p in range(memory.holder_starts[tag], memory.holder_starts[tag + 1]):
-        total += desk.likeness[np.uint32(memory.holders[p])]
+    for p in range(index.tag_document_starts[tag], index.tag_document_starts[tag + 1]):
+        total += work.similarity[np.uint32(index.tag_documents[p])]
     return total
 
 
 @compiled
-def leave_out(memory: Memory, document: int, desk: Desk) -> None:
-    """Take a document, which all were compared with, out of its tags' lengths and sizes."""
-    for p in range(memory.tag_starts[document], memory.tag_starts[document + 1]):
-        tag = memory.tags[p]
+def _leave_out(index: TrainingIndex, document: int, work: Workspace) -> None:
+    """Take a document, whose similarities are filled in, out of the norms and counts of its tags."""
+    for p in range(index.document_tag_starts[document], index.document_tag_starts[document + 1]):
+        tag = index.document_tags[p]
         # |c - x|^2 where c . x = product + 1 and |x| = 1
-        desk.lengths[tag] -= 2 * product(memory, desk, tag) + 1
-        desk.sizes[tag] -= 1
+        work.squared_norms[tag] -= 2 * _tag_product(index, work, tag) + 1
+        work.tag_counts[tag] -= 1
 
 
 @compiled
-def clear(memory: Memory, document: int, n_rows: int, desk: Desk) -> None:
-    """Put back what was left out, and forget the rows."""
+def _reset(index: TrainingIndex, document: int, n_rows: int, work: Workspace) -> None:
+    """Restore the norms and counts of the document that was left out, and clear the candidates."""
     if document >= 0:
-        for p in range(memory.tag_starts[document], memory.tag_starts[document + 1]):
-            tag = memory.tags[p]
-            desk.lengths[tag], desk.sizes[tag] = memory.lengths[tag], memory.sizes[tag]
+        for p in range(index.document_tag_starts[document], index.document_tag_starts[document + 1]):
+            tag = index.document_tags[p]
+            work.squared_norms[tag], work.tag_counts[tag] = index.squared_norms[tag], index.tag_counts[tag]
     for row in range(n_rows):
-        desk.rows[desk.listed[row]] = NEW
+        work.row_of_tag[work.candidates[row]] = ABSENT
 
 
 @compiled
-def enlist(tag: int, n_rows: int, rows: Int32s, listed: Int32s, table: Floats) -> int:
-    """Give a tag a row, if it has none; returns the number of rows."""
-    if rows[tag] >= 0:
+def _add_candidate(tag: int, n_rows: int, row_of_tag: Int32s, candidates: Int32s, values: Floats) -> int:
+    """Add a tag to the candidates unless it is one; return their number."""
+    if row_of_tag[tag] >= 0:
         return n_rows
-    rows[tag], listed[n_rows] = n_rows, tag
-    for column in range(N_COLUMNS):
-        table[n_rows, column] = 0
+    row_of_tag[tag], candidates[n_rows] = n_rows, tag
+    for column in range(N_EVIDENCE):
+        values[n_rows, column] = 0
     return n_rows + 1
 
 
 @compiled
-def enlist_alike(memory: Memory, reach: Reach, desk: Desk) -> int:
-    """Rows for the tags of the most alike documents, and what these documents say; returns how many rows."""
-    likeness, rows, listed, table = desk.likeness, desk.rows, desk.listed, desk.table
-    starts, tags = memory.tag_starts, memory.tags
-    alike = desk.alike[: largest_above_zero(likeness, reach.alike, desk.alike)]
-    limit = threshold(likeness[alike], reach.near)
-    all_near, n_rows = 0.0, 0
-    for a in range(alike.shape[0]):
-        if a + AHEAD < alike.shape[0]:
-            prefetch_entry(tags, starts[alike[a + AHEAD]])
-        s = likeness[alike[a]]
+def _add_neighbour_tags(index: TrainingIndex, limits: SearchLimits, work: Workspace) -> int:
+    """Add the tags of the nearest neighbours, with the evidence from these; return the number of candidates."""
+    similarity, row_of_tag, candidates, values = work.similarity, work.row_of_tag, work.candidates, work.values
+    starts, tags = index.document_tag_starts, index.document_tags
+    neighbours = work.neighbours[: largest_positions(similarity, limits.n_neighbours, work.neighbours)]
+    least_of_voters = kth_largest(similarity[neighbours], limits.n_voters)
+    total_vote, n_rows = 0.0, 0
+    for a in range(neighbours.shape[0]):
+        if a + AHEAD < neighbours.shape[0]:
+            prefetch_entry(tags, starts[neighbours[a + AHEAD]])
+        s = similarity[neighbours[a]]
         square = s * s
-        near = square if s >= limit else square * 0
-        all_near += near
-        for p in range(starts[alike[a]], starts[alike[a] + 1]):
-            n_rows = enlist(tags[p], n_rows, rows, listed, table)
-            row = rows[tags[p]]
-            table[row, CLOSE] += square * square
-            table[row, NEAREST] = max(table[row, NEAREST], s)
-            table[row, NEAR] += near
-    desk.best[:, ALL_NEAR] = all_near
+        vote = square if s >= least_of_voters else square * 0
+        total_vote += vote
+        for p in range(starts[neighbours[a]], starts[neighbours[a] + 1]):
+            n_rows = _add_candidate(tags[p], n_rows, row_of_tag, candidates, values)
+            row = row_of_tag[tags[p]]
+            values[row, FOURTH_POWERS] += square * square
+            values[row, NEAREST] = max(values[row, NEAREST], s)
+            values[row, KNN_VOTE] += vote
+    work.references[:, TOTAL_KNN_VOTE] = total_vote
     return n_rows
 
 
 @compiled
-def enlist_named(memory: Memory, queries: Queries, query: int, n_rows: int, desk: Desk) -> int:
-    """Rows for the tags whose names the query has, and how much of them; returns how many rows there are."""
-    rows, listed, table, words = desk.rows, desk.listed, desk.table, queries.words
-    starts, tags, shares = memory.name_starts, memory.name_tags, memory.name_shares
+def _add_named_tags(index: TrainingIndex, queries: Queries, query: int, n_rows: int, work: Workspace) -> int:
+    """Add the tags whose names share words with the query, with the overlap; return the number of candidates."""
+    row_of_tag, candidates, values, words = work.row_of_tag, work.candidates, work.values, queries.words
+    starts, tags, shares = index.name_starts, index.name_tags, index.name_shares
     for p in range(queries.starts[query], queries.starts[query + 1]):
         for entry in range(starts[words[p]], starts[words[p] + 1]):
-            n_rows = enlist(tags[entry], n_rows, rows, listed, table)
-            table[rows[tags[entry]], NAMED] += shares[entry]
+            n_rows = _add_candidate(tags[entry], n_rows, row_of_tag, candidates, values)
+            values[row_of_tag[tags[entry]], NAME_OVERLAP] += shares[entry]
     return n_rows
 
 
 @compiled
-def enlist_kind(memory: Memory, kind: int, n_rows: int, desk: Desk) -> int:
-    """Rows for all tags of a kind; returns how many rows there are."""
-    for tag in range(memory.kinds.shape[0]):
-        if memory.kinds[tag] == kind:
-            n_rows = enlist(tag, n_rows, desk.rows, desk.listed, desk.table)
+def _add_tags_of_kind(index: TrainingIndex, kind: int, n_rows: int, work: Workspace) -> int:
+    """Add all tags of a kind; return the number of candidates."""
+    for tag in range(index.tag_kinds.shape[0]):
+        if index.tag_kinds[tag] == kind:
+            n_rows = _add_candidate(tag, n_rows, work.row_of_tag, work.candidates, work.values)
     return n_rows
 
 
 @compiled
-def sum_up(memory: Memory, first: int, last: int, desk: Desk) -> None:
-    """What all of its documents say about the tags in rows ``first:last``."""
-    likeness, table, lengths, sizes, sums = desk.likeness, desk.table, desk.lengths, desk.sizes, desk.sums
-    common, starts, holders = memory.common, memory.holder_starts, memory.holders
+def _aggregate_tag_documents(index: TrainingIndex, first: int, last: int, work: Workspace) -> None:
+    """Fill in the evidence of candidates ``first:last`` that is over all documents of the tag."""
+    similarity, values, tag_sums = work.similarity, work.values, work.tag_sums
+    squared_norms, tag_counts = work.squared_norms, work.tag_counts
+    common, starts, documents = index.common_numbers, index.tag_document_starts, index.tag_documents
     for row in range(first, last):
-        tag = desk.listed[row]
+        tag = work.candidates[row]
         if row + AHEAD < last:
-            prefetch_entry(holders, starts[desk.listed[row + AHEAD]])
+            prefetch_entry(documents, starts[work.candidates[row + AHEAD]])
         if common[tag] < 0:
-            total = close = nearest = table.dtype.type(0)
+            total = fourth_powers = nearest = values.dtype.type(0)
             for p in range(starts[tag], starts[tag + 1]):
-                s = likeness[np.uint32(holders[p])]
+                s = similarity[np.uint32(documents[p])]
                 square = s * s
                 total += s
-                close += square * square
+                fourth_powers += square * square
                 nearest = max(nearest, s)
-            table[row, CLOSE], table[row, NEAREST] = close, nearest
+            values[row, FOURTH_POWERS], values[row, NEAREST] = fourth_powers, nearest
         else:
-            total = max(sums[common[tag]], table.dtype.type(0))
-        table[row, DOCUMENTS] = sizes[tag]
-        table[row, MEAN] = total / max(sizes[tag], 1.0)
-        table[row, CENTROID] = total / math.sqrt(lengths[tag]) if lengths[tag] > 1e-6 else 0.0
+            total = max(tag_sums[common[tag]], values.dtype.type(0))
+        values[row, FREQUENCY] = tag_counts[tag]
+        values[row, MEAN] = total / max(tag_counts[tag], 1.0)
+        values[row, CENTROID] = total / math.sqrt(squared_norms[tag]) if squared_norms[tag] > 1e-6 else 0.0
 
 
 @compiled
-def find_best(memory: Memory, n_rows: int, desk: Desk) -> None:
-    """For each kind of tag the largest centroid and near score of those that have a row."""
-    best, table, listed, kinds = desk.best, desk.table, desk.listed, memory.kinds
-    best[:, BEST_CENTROID] = best[:, BEST_NEAR] = LEAST_BEST
+def _fill_best_of_kinds(index: TrainingIndex, n_rows: int, work: Workspace) -> None:
+    """Fill in the largest centroid similarity and k-NN vote of each kind's candidates."""
+    references, values, candidates, kinds = work.references, work.values, work.candidates, index.tag_kinds
+    references[:, BEST_CENTROID] = references[:, BEST_KNN_VOTE] = MIN_BEST
     for row in range(n_rows):
-        kind = kinds[listed[row]]
-        best[kind, BEST_CENTROID] = max(best[kind, BEST_CENTROID], table[row, CENTROID])
-        best[kind, BEST_NEAR] = max(best[kind, BEST_NEAR], table[row, NEAR])
+        kind = kinds[candidates[row]]
+        references[kind, BEST_CENTROID] = max(references[kind, BEST_CENTROID], values[row, CENTROID])
+        references[kind, BEST_KNN_VOTE] = max(references[kind, BEST_KNN_VOTE], values[row, KNN_VOTE])
 
 
 @compiled
-def fill(memory: Memory, queries: Queries, query: int, reach: Reach, desk: Desk) -> int:
-    """All that speaks for each candidate, and what it is held against; returns how many candidates there are."""
-    itself, whole = queries.rows[query], queries.whole[query]
-    mean = compare(memory, queries, whole, desk.likeness, desk.sums)
+def _collect_candidates(
+    index: TrainingIndex, queries: Queries, query: int, limits: SearchLimits, work: Workspace
+) -> int:
+    """Fill in the candidates of a query, their evidence and its references; return the number of candidates."""
+    itself, full_query = queries.training_rows[query], queries.full_queries[query]
+    mean = compute_similarities(index, queries, full_query, work.similarity, work.tag_sums)
     if itself >= 0:
-        leave_out(memory, itself, desk)
-    if whole != query:
-        mean = compare(memory, queries, query, desk.likeness, desk.sums)
-    n_rows = enlist_alike(memory, reach, desk)
-    n_rows = enlist_named(memory, queries, query, n_rows, desk)
-    sum_up(memory, 0, n_rows, desk)
-    find_best(memory, n_rows, desk)
-    desk.best[:, ALL_MEAN] = mean
+        _leave_out(index, itself, work)
+    if full_query != query:
+        mean = compute_similarities(index, queries, query, work.similarity, work.tag_sums)
+    n_rows = _add_neighbour_tags(index, limits, work)
+    n_rows = _add_named_tags(index, queries, query, n_rows, work)
+    _aggregate_tag_documents(index, 0, n_rows, work)
+    _fill_best_of_kinds(index, n_rows, work)
+    work.references[:, OVERALL_MEAN] = mean
     return n_rows
 
 
 @compiled
-def choose(memory: Memory, n_rows: int, desk: Desk, allowed: NDArray[np.bool_], n: int) -> Int64s:
-    """The (at most n) rows with the best sum of centroid and near (relative to the best of their kind) and named."""
-    best, table, listed, kinds = desk.best, desk.table, desk.listed, memory.kinds
-    score = np.zeros(n_rows, table.dtype)
+def _select_candidates(
+    index: TrainingIndex, n_rows: int, work: Workspace, allowed: NDArray[np.bool_], n: int
+) -> Int64s:
+    """Return the rows of the (at most n) allowed tags with the highest scores.
+
+    The score is centroid / best centroid of the kind + k-NN vote / best vote of the kind + name overlap.
+    """
+    references, values, candidates, kinds = work.references, work.values, work.candidates, index.tag_kinds
+    score = np.zeros(n_rows, values.dtype)
     for row in range(n_rows):
-        tag = listed[row]
-        if allowed[tag] and table[row, DOCUMENTS] > 0:
-            score[row] = table[row, CENTROID] / best[kinds[tag], BEST_CENTROID]
-            score[row] += table[row, NEAR] / best[kinds[tag], BEST_NEAR] + table[row, NAMED]
-    limit = threshold(score, n)
+        tag = candidates[row]
+        if allowed[tag] and values[row, FREQUENCY] > 0:
+            score[row] = values[row, CENTROID] / references[kinds[tag], BEST_CENTROID]
+            score[row] += values[row, KNN_VOTE] / references[kinds[tag], BEST_KNN_VOTE] + values[row, NAME_OVERLAP]
+    limit = kth_largest(score, n)
     room = n - np.count_nonzero(score > limit)  # for the first of those at the limit
     chosen = np.empty(n, np.int64)
-    found = 0
+    n_chosen = 0
     for row in range(n_rows):
         tied = score[row] == limit and room > 0
         if score[row] > 0 and (score[row] > limit or tied):
             room -= tied
-            chosen[found] = row
-            found += 1
-    return chosen[:found]
+            chosen[n_chosen] = row
+            n_chosen += 1
+    return chosen[:n_chosen]
 
 
 @compiled
-def note(memory: Memory, desk: Desk, chosen: Int64s, query: int, out: Evidence) -> None:
-    """Write the chosen rows down."""
-    tags, values, against = out.tags[query], out.values[query], out.best[query]
-    best, table, listed, kinds = desk.best, desk.table, desk.listed, memory.kinds
+def _write_evidence(index: TrainingIndex, work: Workspace, chosen: Int64s, query: int, out: Evidence) -> None:
+    tags, values, references = out.tags[query], out.values[query], out.references[query]
     for c in range(chosen.shape[0]):
-        tags[c] = listed[chosen[c]]
-        for column in range(N_COLUMNS):
-            values[c, column] = table[chosen[c], column]
-        for measure in range(N_MEASURES):
-            against[c, measure] = best[kinds[tags[c]], measure]
+        tags[c] = work.candidates[chosen[c]]
+        for column in range(N_EVIDENCE):
+            values[c, column] = work.values[chosen[c], column]
+        for column in range(N_REFERENCES):
+            references[c, column] = work.references[index.tag_kinds[tags[c]], column]
 
 
 @compiled
-def gather_evidence(
-    memory: Memory,
+def gather_candidates(
+    index: TrainingIndex,
     queries: Queries,
     first: int,
     last: int,
     allowed: NDArray[np.bool_],
-    reach: Reach,
+    limits: SearchLimits,
     out: Evidence,
 ) -> None:
-    """For queries ``first:last``, the most promising of the allowed tags and what speaks for them."""
-    desk = desk_for(memory)
+    """For queries ``first:last``, write the best allowed candidates and the evidence for them to ``out``."""
+    work = _new_workspace(index)
     most = out.tags.shape[1]
     for query in range(first, last):
-        n_rows = fill(memory, queries, query, reach, desk)
-        chosen = choose(memory, n_rows, desk, allowed, most)
-        if chosen.shape[0] < reach.fewest:
-            n_candidates = n_rows
+        n_rows = _collect_candidates(index, queries, query, limits, work)
+        chosen = _select_candidates(index, n_rows, work, allowed, most)
+        if chosen.shape[0] < limits.min_candidates:
+            n_before = n_rows
             for tag in range(allowed.shape[0]):
                 if allowed[tag]:
-                    n_rows = enlist(tag, n_rows, desk.rows, desk.listed, desk.table)
-            sum_up(memory, n_candidates, n_rows, desk)
-            find_best(memory, n_rows, desk)
-            chosen = choose(memory, n_rows, desk, allowed, most)
-        out.found[query] = chosen.shape[0]
-        note(memory, desk, chosen, query, out)
-        clear(memory, queries.rows[query], n_rows, desk)
+                    n_rows = _add_candidate(tag, n_rows, work.row_of_tag, work.candidates, work.values)
+            _aggregate_tag_documents(index, n_before, n_rows, work)
+            _fill_best_of_kinds(index, n_rows, work)
+            chosen = _select_candidates(index, n_rows, work, allowed, most)
+        out.n_found[query] = chosen.shape[0]
+        _write_evidence(index, work, chosen, query, out)
+        _reset(index, queries.training_rows[query], n_rows, work)
 
 
 @compiled
-def gather_given(
-    memory: Memory, queries: Queries, first: int, last: int, tag_starts: Int64s, tags: Int32s, reach: Reach,
-    values: Floats, best: Floats,
+def gather_given_tags(
+    index: TrainingIndex, queries: Queries, first: int, last: int, tag_starts: Int64s, tags: Int32s,
+    limits: SearchLimits, values: Floats, references: Floats,
 ) -> None:  # fmt: skip
-    """For queries ``first:last``, what speaks for the tags that each is given: one row an entry of ``tags``.
+    """For queries ``first:last``, write the evidence for the tags given with each: one row per entry of ``tags``.
 
-    They are held against the candidates of their kind; where it has none, against all of it.
+    The references are over the candidates of the tag's kind; if it has none, over all its tags.
     """
-    desk = desk_for(memory)
+    work = _new_workspace(index)
     for query in range(first, last):
-        n_candidates = fill(memory, queries, query, reach, desk)
+        n_candidates = _collect_candidates(index, queries, query, limits, work)
         n_rows = n_candidates
         for p in range(tag_starts[query], tag_starts[query + 1]):
-            n_rows = enlist(tags[p], n_rows, desk.rows, desk.listed, desk.table)
-            kind = int(memory.kinds[tags[p]])
-            if desk.best[kind, BEST_CENTROID] <= LEAST_BEST:
-                n_rows = enlist_kind(memory, kind, n_rows, desk)
-                desk.best[kind, BEST_CENTROID] = 1.0  # not again; the best is found below
-        sum_up(memory, n_candidates, n_rows, desk)
-        find_best(memory, n_rows, desk)
+            n_rows = _add_candidate(tags[p], n_rows, work.row_of_tag, work.candidates, work.values)
+            kind = int(index.tag_kinds[tags[p]])
+            if work.references[kind, BEST_CENTROID] <= MIN_BEST:
+                n_rows = _add_tags_of_kind(index, kind, n_rows, work)
+                work.references[kind, BEST_CENTROID] = 1.0  # add them once; the best is filled in below
+        _aggregate_tag_documents(index, n_candidates, n_rows, work)
+        _fill_best_of_kinds(index, n_rows, work)
         for p in range(tag_starts[query], tag_starts[query + 1]):
-            values[p] = desk.table[desk.rows[tags[p]]]
-            best[p] = desk.best[memory.kinds[tags[p]]]
-        clear(memory, queries.rows[query], n_rows, desk)
+            values[p] = work.values[work.row_of_tag[tags[p]]]
+            references[p] = work.references[index.tag_kinds[tags[p]]]
+        _reset(index, queries.training_rows[query], n_rows, work)
+
+
+def gather_evidence(
+    index: TrainingIndex, queries: Queries, most: int, allowed: Any, min_candidates: int, n_jobs: int | None
+) -> Evidence:
+    """Return the (at most ``most``) best candidates of each query and the evidence for them."""
+    n_queries, most = len(queries.training_rows), min(most, len(index.tag_counts))
+    evidence = Evidence(
+        np.zeros(n_queries, np.int64),
+        np.zeros((n_queries, most), np.int32),
+        np.zeros((n_queries, most, N_EVIDENCE), np.float32),
+        np.ones((n_queries, most, N_REFERENCES), np.float32),
+    )
+    limits = SearchLimits(N_VOTERS, max(N_NEIGHBOURS, min_candidates), min_candidates)
+
+    def gather(part: tuple[int, int]) -> None:
+        gather_candidates(index, queries, *part, allowed, limits, evidence)
+
+    with ThreadPool(n_jobs) as pool:
+        pool.map(gather, cut_rows(n_queries, CHUNK))
+    return evidence

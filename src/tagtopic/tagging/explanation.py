@@ -1,9 +1,9 @@
-"""Why a document looks as it does: each word with the topic and the tag that it is assigned to.
+"""Explanation of a document: the topic and the tag that each of its words is assigned to.
 
-Under "map" and "mixture" a word w is assigned to tag j and topic k with probability a_j t_jk psi_wk / s_w, the joint
-responsibility that EM itself counts with. "paper" has no such joint: its responsibilities are those of topics,
-e_k psi_wk / s_w, and a topic is then shared among the tags that mix it, in proportion to a_j theta_jk (for the latent
-tag its mean topics), which is Bayes' rule for the tag behind a topic.
+Under "map", "mixture" and "cvb0" a word w is assigned to tag j and topic k with probability a_j t_jk psi_wk / s_w, the
+joint responsibility of the E-step. "paper" has no such joint: its responsibilities are those of topics,
+e_k psi_wk / s_w, and a topic is then divided among the tags in proportion to a_j theta_jk (for the latent tag its mean
+topics), which is Bayes' rule for the tag behind a topic.
 """
 
 from __future__ import annotations
@@ -26,11 +26,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WordAssignment:
-    """One word of a document: how often it occurs, and the topic and tag it is assigned to most.
+    """One word of a document, and the topic and tag that it is most probably assigned to.
 
-    ``tag`` is None where that is the document's latent tag. ``topic_share`` and ``tag_share`` say how sure that is, and
-    ``tags`` is the share of every tag of the document; ``latent_share`` is the rest, which only the latent tag
-    explains.
+    Attributes
+    ----------
+    word : str
+        The word.
+    count : float
+        How often it occurs.
+    topic : int
+        The most probable topic.
+    topic_share : float
+        The probability of that topic.
+    tag : str or None
+        The most probable tag; None is the document's latent tag.
+    tag_share : float
+        The probability of that tag.
+    tags : dict of str to float
+        The probability of every tag of the document.
+    latent_share : float
+        The probability of the latent tag.
     """
 
     word: str
@@ -45,7 +60,19 @@ class WordAssignment:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A document explained: its words, and of all of them the share of each tag and of the latent tag alone."""
+    """The result of ``model.explain``: the words of a document with their assignments.
+
+    Attributes
+    ----------
+    id : str
+        The id of the document.
+    words : tuple of WordAssignment
+        Its words, the most frequent first.
+    tag_shares : dict of str to float
+        The share of all its words that each tag explains, largest first.
+    latent_share : float
+        The share that only the latent tag explains.
+    """
 
     id: str
     words: tuple[WordAssignment, ...]
@@ -64,7 +91,21 @@ class Explanation:
 
 
 def explain_document(parameters: Parameters, inference: str, corpus: Corpus) -> Explanation:
-    """Explain the one document of a corpus that is in the model's columns."""
+    """Explain the one document of a corpus in the model's columns.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        The model.
+    inference : str
+        The inference method.
+    corpus : Corpus
+        One document.
+
+    Returns
+    -------
+    Explanation
+    """
     joint = joint_assignment(parameters, inference, corpus)  # words, tags (the latent one last), topics
     counts = np.asarray(corpus.counts.data, np.float64)
     names = [corpus.tag_names[j] for j in corpus.tags.indices]
@@ -82,9 +123,9 @@ def explain_document(parameters: Parameters, inference: str, corpus: Corpus) -> 
 
 
 def joint_assignment(parameters: Parameters, inference: str, corpus: Corpus) -> Float64s:
-    """(words, tags and the latent tag, topics): each word's probability of tag and topic; sums to 1 a word."""
+    """Return p(tag, topic | word) of a document: (words, tags with the latent tag last, topics); sums to 1 per word."""
     method = method_of(inference)
-    xi, xi_latent, rho = _settled(parameters, inference, corpus)
+    xi, xi_latent, rho = _converged_posterior(parameters, inference, corpus)
     theta = np.asarray(parameters.theta[corpus.tags.indices], np.float64)
     psi = np.asarray(parameters.psi[corpus.counts.indices], np.float64)
     latent = rho / rho.sum()
@@ -104,12 +145,12 @@ def joint_assignment(parameters: Parameters, inference: str, corpus: Corpus) -> 
     geometric = weights @ logs
     topics = psi * np.exp(geometric - geometric.max())
     topics /= np.maximum(topics.sum(axis=1, keepdims=True), 1e-300)
-    behind = mixed / np.maximum(mixed.sum(axis=0), 1e-300)
-    return np.asarray(topics[:, None, :] * behind)
+    tag_given_topic = mixed / np.maximum(mixed.sum(axis=0), 1e-300)
+    return np.asarray(topics[:, None, :] * tag_given_topic)
 
 
-def _settled(parameters: Parameters, inference: str, corpus: Corpus) -> tuple[Any, Any, Float64s]:
-    """The document's xi, the latent tag's, and rho, after sweeps to convergence."""
+def _converged_posterior(parameters: Parameters, inference: str, corpus: Corpus) -> tuple[Any, Any, Float64s]:
+    """Return the document's xi, the latent tag's, and rho, after sweeps to convergence."""
     with LocalEngine(1).session(corpus, parameters, inference) as session:
         session.infer(parameters, sweeps=SWEEPS, tolerance=TOLERANCE)
         xi, xi_latent, rho = session.posterior

@@ -1,4 +1,12 @@
-"""From evidence for a tag to the features of a logistic regression, and to its probability."""
+"""Features of a candidate tag from the evidence for it, and its probability from the features: kernels.
+
+A candidate's log odds are
+
+    b_kind + a_kind . features + offset_tag,
+
+with coefficients for the kind of the tag and, where they differ, for short documents; calibration then maps them to a
+probability (see ``calibration.py``, which fits all of it).
+"""
 
 from __future__ import annotations
 
@@ -10,141 +18,171 @@ import numpy as np
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s
 from tagtopic._core.jit import compiled
 from tagtopic.tagging.evidence import (
-    ALL_MEAN,
-    ALL_NEAR,
     BEST_CENTROID,
-    BEST_NEAR,
+    BEST_KNN_VOTE,
     CENTROID,
-    CLOSE,
-    DOCUMENTS,
+    FOURTH_POWERS,
+    FREQUENCY,
+    KNN_VOTE,
     MEAN,
-    NAMED,
-    NEAR,
+    NAME_OVERLAP,
     NEAREST,
+    OVERALL_MEAN,
+    TOTAL_KNN_VOTE,
     Evidence,
 )
 from tagtopic.tagging.training_index import Queries
 
-N_FEATURES = 16
+EVIDENCE_FEATURES = (
+    "log_centroid",
+    "log_knn_vote",
+    "log_fourth_powers",
+    "log_nearest",
+    "log_frequency",
+    "relative_centroid",  # to the best of the kind
+    "relative_knn_vote",
+    "log_best_centroid",
+    "log_best_knn_vote",
+    "name_overlap",
+    "full_name",
+    "name_overlap_x_log_frequency",
+    "name_overlap_x_log_best_centroid",
+    "name_overlap_x_relative_centroid",
+    "logit_vote_share",
+    "log_relative_mean",
+)
+"""Features from the evidence, in the order of the columns."""
 
-N_INPUTS = N_FEATURES + 2
-"""With what the tag's own regression says, and whether it has one."""
+FEATURES = (*EVIDENCE_FEATURES, "regression_log_odds", "has_regression")
+"""All features of a candidate: those from the evidence, and from the tag's one-vs-rest regression."""
 
-WHOLE = 0.999
-"""A name all of whose words the document has."""
+N_EVIDENCE_FEATURES = 16
+N_FEATURES = 18
 
-SURE = 8.0
-"""Log odds beyond which a tag's own regression says nothing more."""
+FULL_NAME = 0.999
+"""Name overlap from which the document has all words of the name."""
+
+MAX_LOG_ODDS = 8.0
+"""Limit of the log odds of a tag's regression, in either direction."""
 
 
-class TagRegressions(NamedTuple):
-    """Regressions of some tags: for each word their ``numbers`` and ``weights``, and their intercepts.
+class RegressionArrays(NamedTuple):
+    """One-vs-rest regressions of some tags: for each word their ``numbers`` and ``weights``, and their intercepts.
 
-    ``of_tag`` is the number of each tag's regression, or -1.
+    ``number_of_tag`` is the number of each tag's regression, or -1.
     """
 
     starts: Int64s
     numbers: Int32s
     weights: Floats
     intercepts: Floats
-    of_tag: Int32s
+    number_of_tag: Int32s
 
 
-class Mixes(NamedTuple):
-    """What was learnt: ``coefficients`` (mixes, kinds, N_INPUTS + 1), ``offsets`` (mixes, tags) and ``tempering``
-    (mixes, 3).
+class StackingArrays(NamedTuple):
+    """The learnt combination of the features, for long documents (0) and short ones (1).
+
+    ``coefficients`` (2, kinds, N_FEATURES + 1; the intercept last), ``offsets`` (2, tags) and ``calibration`` (2, 3).
     """
 
     coefficients: Float64s
     offsets: Float64s
-    tempering: Float64s
+    calibration: Float64s
 
 
 @compiled
-def write_features(values: Floats, best: Floats, out: Floats) -> None:
-    """The first N_FEATURES columns: the evidence in logarithms, and relative to the best of its kind, and that best.
+def write_evidence_features(values: Floats, references: Floats, out: Floats) -> None:
+    """Write the columns EVIDENCE_FEATURES of ``out`` from evidence and references (rows, columns).
 
-    What a name in the text is worth depends on how common the tag is, how much the text says, and what speaks for the
-    tag besides; without these products probabilities above 0.4 are a third too high on TMDB's keywords.
+    What a name in the text is worth depends on how common the tag is, how much the text says, and on the other evidence
+    for the tag: without the products with ``name_overlap``, probabilities above 0.4 are a third too high on TMDB's
+    keywords.
     """
     for row in range(values.shape[0]):
-        centroid, near, named = values[row, CENTROID], values[row, NEAR], values[row, NAMED]
-        best_centroid, best_near = best[row, BEST_CENTROID], best[row, BEST_NEAR]
-        documents, alike = math.log(values[row, DOCUMENTS] + 0.5), math.log(best_centroid + 0.01)
-        share = min(max(near / max(best[row, ALL_NEAR], 1e-9), 0.0), 1.0)
+        centroid, vote, overlap = values[row, CENTROID], values[row, KNN_VOTE], values[row, NAME_OVERLAP]
+        best_centroid, best_vote = references[row, BEST_CENTROID], references[row, BEST_KNN_VOTE]
+        log_frequency, log_best = math.log(values[row, FREQUENCY] + 0.5), math.log(best_centroid + 0.01)
+        share = min(max(vote / max(references[row, TOTAL_KNN_VOTE], 1e-9), 0.0), 1.0)
         out[row, 0] = math.log(centroid + 0.01)
-        out[row, 1] = math.log(near + 0.001)
-        out[row, 2] = math.log(values[row, CLOSE] + 1e-5)
+        out[row, 1] = math.log(vote + 0.001)
+        out[row, 2] = math.log(values[row, FOURTH_POWERS] + 1e-5)
         out[row, 3] = math.log(values[row, NEAREST] + 0.02)
-        out[row, 4] = documents
+        out[row, 4] = log_frequency
         out[row, 5] = centroid / best_centroid
-        out[row, 6] = near / best_near
-        out[row, 7] = alike
-        out[row, 8] = math.log(best_near + 0.001)
-        out[row, 9] = named
-        out[row, 10] = named > WHOLE
-        out[row, 11] = named * documents
-        out[row, 12] = named * alike
-        out[row, 13] = named * centroid / best_centroid
+        out[row, 6] = vote / best_vote
+        out[row, 7] = log_best
+        out[row, 8] = math.log(best_vote + 0.001)
+        out[row, 9] = overlap
+        out[row, 10] = overlap > FULL_NAME
+        out[row, 11] = overlap * log_frequency
+        out[row, 12] = overlap * log_best
+        out[row, 13] = overlap * centroid / best_centroid
         out[row, 14] = math.log((share + 0.01) / (1.01 - share))
-        out[row, 15] = math.log((values[row, MEAN] + 1e-4) / (best[row, ALL_MEAN] + 1e-4))
+        out[row, 15] = math.log((values[row, MEAN] + 1e-4) / (references[row, OVERALL_MEAN] + 1e-4))
 
 
 @compiled
-def write_regressions(queries: Queries, query: int, regressions: TagRegressions, tags: Int32s, out: Floats) -> None:
-    """Two columns more for each tag: what its own regression says, up to SURE, and whether there is one."""
-    starts, numbers, weights, of_tag = regressions.starts, regressions.numbers, regressions.weights, regressions.of_tag
+def _write_regression_features(
+    queries: Queries, query: int, regressions: RegressionArrays, tags: Int32s, out: Floats
+) -> None:
+    """Write the last two columns: the clipped log odds w_j . q + b_j of the tag's regression, and if it has one."""
+    starts, numbers, weights = regressions.starts, regressions.numbers, regressions.weights
+    number_of_tag = regressions.number_of_tag
     log_odds = regressions.intercepts.copy()
     for p in range(queries.starts[query], queries.starts[query + 1]):
         word, weight = queries.words[p], queries.weights[p]
         for entry in range(starts[word], starts[word + 1]):
             log_odds[numbers[entry]] += weight * weights[entry]
     for row in range(tags.shape[0]):
-        number = of_tag[tags[row]]
-        out[row, N_FEATURES] = min(max(log_odds[number], -SURE), SURE) if number >= 0 else 0.0
-        out[row, N_FEATURES + 1] = number >= 0
+        number = number_of_tag[tags[row]]
+        out[row, N_EVIDENCE_FEATURES] = min(max(log_odds[number], -MAX_LOG_ODDS), MAX_LOG_ODDS) if number >= 0 else 0.0
+        out[row, N_EVIDENCE_FEATURES + 1] = number >= 0
 
 
 @compiled
-def write_inputs(queries: Queries, evidence: Evidence, regressions: TagRegressions, out: Floats) -> None:
-    """(queries, tags, N_INPUTS): all that a mix sees of the tags found for each query."""
+def write_features(queries: Queries, evidence: Evidence, regressions: RegressionArrays, out: Floats) -> None:
+    """Write ``out`` (queries, candidates, N_FEATURES) for all candidates of all queries."""
     for query in range(out.shape[0]):
-        n = evidence.found[query]
-        write_features(evidence.values[query, :n], evidence.best[query, :n], out[query])
-        write_regressions(queries, query, regressions, evidence.tags[query, :n], out[query])
+        n = evidence.n_found[query]
+        write_evidence_features(evidence.values[query, :n], evidence.references[query, :n], out[query])
+        _write_regression_features(queries, query, regressions, evidence.tags[query, :n], out[query])
 
 
 @compiled
-def temper(log_odds: float, tempering: Float64s) -> float:
-    """A probability: intercept, slope, and a further slope above even odds."""
-    return 1 / (1 + math.exp(-(tempering[0] + tempering[1] * log_odds + tempering[2] * max(log_odds, 0.0))))
+def calibrate(log_odds: float, calibration: Float64s) -> float:
+    """Return the probability 1 / (1 + exp(-(c_0 + c_1 x + c_2 max(x, 0)))) of log odds x."""
+    return 1 / (1 + math.exp(-(calibration[0] + calibration[1] * log_odds + calibration[2] * max(log_odds, 0.0))))
 
 
 @compiled
-def rank(
-    queries: Queries, evidence: Evidence, regressions: TagRegressions, kinds: Int32s, mixes: Mixes, which: Int64s,
-    tags: Int32s, probabilities: Float64s,
+def rank_candidates(
+    queries: Queries, evidence: Evidence, regressions: RegressionArrays, kinds: Int32s, stacking: StackingArrays,
+    which: Int64s, tags: Int32s, probabilities: Float64s,
 ) -> None:  # fmt: skip
-    """Fill (queries, n) with the most probable of the tags found, and how probable, by the mix that each query has."""
-    inputs = np.empty((evidence.tags.shape[1], N_INPUTS), np.float32)
+    """Fill ``tags`` and ``probabilities`` (queries, n) with the most probable candidates, most probable first.
+
+    ``which`` is 1 for queries that are short, else 0.
+    """
+    features = np.empty((evidence.tags.shape[1], N_FEATURES), np.float32)
     for query in range(tags.shape[0]):
-        found = evidence.tags[query, : evidence.found[query]]
-        write_features(evidence.values[query, : found.shape[0]], evidence.best[query, : found.shape[0]], inputs)
-        write_regressions(queries, query, regressions, found, inputs)
-        mix, offsets, tempering = mixes.coefficients[which[query]], mixes.offsets[which[query]], mixes.tempering
+        found = evidence.tags[query, : evidence.n_found[query]]
+        values, references = evidence.values[query, : found.shape[0]], evidence.references[query, : found.shape[0]]
+        write_evidence_features(values, references, features)
+        _write_regression_features(queries, query, regressions, found, features)
+        by_kind, offsets = stacking.coefficients[which[query]], stacking.offsets[which[query]]
         n_ranked = 0
         for row in range(found.shape[0]):
-            coefficients = mix[kinds[found[row]]]
-            log_odds = coefficients[N_INPUTS] + offsets[found[row]]
-            for column in range(N_INPUTS):
-                log_odds += coefficients[column] * inputs[row, column]
-            probability = temper(log_odds, tempering[which[query]])
-            n_ranked = enter(found[row], probability, n_ranked, tags[query], probabilities[query])
+            coefficients = by_kind[kinds[found[row]]]
+            log_odds = coefficients[N_FEATURES] + offsets[found[row]]
+            for column in range(N_FEATURES):
+                log_odds += coefficients[column] * features[row, column]
+            probability = calibrate(log_odds, stacking.calibration[which[query]])
+            n_ranked = insert_ranked(found[row], probability, n_ranked, tags[query], probabilities[query])
 
 
 @compiled
-def enter(tag: int, probability: float, n_ranked: int, tags: Int32s, probabilities: Float64s) -> int:
-    """Put a tag after all that are as probable, if there is room; returns how many there are now."""
+def insert_ranked(tag: int, probability: float, n_ranked: int, tags: Int32s, probabilities: Float64s) -> int:
+    """Insert a tag after all that are at least as probable, if there is room; return the number of ranked tags."""
     place = n_ranked
     while place > 0 and probabilities[place - 1] < probability:
         place -= 1

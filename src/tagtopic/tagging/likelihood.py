@@ -1,6 +1,7 @@
-"""The paper's prediction of tags (its section 7.3): every tag ranked by p(d | tag) over the topics.
+"""The paper's prediction of tags (its section 7.3): every tag is ranked by p(d | tag).
 
-The topics are those of "a test document given one author": of the tag and, in TWDA, of the latent tag beside it.
+p(d | tag) = prod_w (sum_k m_k psi_kw)^c_w, where m are the topics of "a test document given one author": those of the
+tag and, in TWDA, of the latent tag beside it, mixed by their weight priors.
 """
 
 from __future__ import annotations
@@ -16,12 +17,35 @@ from tagtopic.inference.likelihood import tag_log_likelihoods
 from tagtopic.inference.types import Parameters
 
 CHUNK = 4
+"""Documents per task."""
 
 
 def predict_by_likelihood(
     parameters: Parameters, counts: Any, allowed: Any, tag_names: tuple[str, ...], n: int, n_jobs: int | None
 ) -> list[list[tuple[str, float]]]:
-    """For each document its n likeliest tags, with p(tag | d) if it has exactly one tag and all are as common."""
+    """Rank the allowed tags of each document by likelihood.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        The model.
+    counts : CSR of shape (n_documents, n_words)
+        The documents.
+    allowed : array of bool
+        For each tag, whether it may be predicted.
+    tag_names : tuple of str
+        The tags.
+    n : int
+        Tags per document.
+    n_jobs : int or None
+        Threads.
+
+    Returns
+    -------
+    list of lists of (str, float)
+        For each document its n tags with the highest likelihood, with p(tag | d) under the assumptions that the
+        document has exactly one tag and that all tags are equally common.
+    """
     chosen = np.flatnonzero(allowed)
     mixes = np.ascontiguousarray(parameters.mixes_of_one_tag()[chosen])
     starts, words = read_only(counts.indptr, np.int64), read_only(counts.indices, np.int32)
@@ -32,8 +56,8 @@ def predict_by_likelihood(
         tag_log_likelihoods(starts, words, amounts, psi, mixes, *part, scores)
         return [_best(row, chosen, tag_names, n) for row in scores]
 
-    with ThreadPool(n_jobs) as workers:
-        parts = workers.map(rank, cut_rows(counts.shape[0], CHUNK))
+    with ThreadPool(n_jobs) as pool:
+        parts = pool.map(rank, cut_rows(counts.shape[0], CHUNK))
     return [ranked for part in parts for ranked in part]
 
 

@@ -1,275 +1,476 @@
-"""Tags for documents, by what a model's training documents say.
+"""Prediction of tags from training documents.
 
-Topics alone do not tell one tag from another when tags are many (recall@10 of the paper's score on 11,365 authors is
-0.03), and added next to nothing to this: documents like the new one, and the tags they have. Each tag's evidence is
-gathered in one pass over an inverted index (``tagging/evidence.py``) and turned into a calibrated probability by
-a small learnt mix (``mixing.py``). See docs/decisions/tag-prediction.md.
+Topics alone do not identify one tag among many (recall@10 of the paper's score on 11,365 authors is 0.03), and added
+next to nothing to the evidence that is used here: the nearest training documents and the tags they have. The evidence
+for each candidate tag is gathered in one pass over an inverted index (``evidence.py``), turned into features
+(``features.py``) and combined into a calibrated probability (``calibration.py``). See docs/decisions/tag-prediction.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from tagtopic._core.arrays import Float64s, Floats, read_only
+from tagtopic._core.arrays import Float64s, Floats, offsets_of, read_only
 from tagtopic._core.parallel import cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.matrices import is_matrix
 from tagtopic.corpus.tags import kinds_of
-from tagtopic.tagging.calibration import Examples, joined, learn_from, learn_tempering
-from tagtopic.tagging.evidence import N_COLUMNS, N_MEASURES, Evidence, Reach, gather_evidence
-from tagtopic.tagging.features import N_INPUTS, Mixes, rank, write_inputs
-from tagtopic.tagging.regressions import Regressions
+from tagtopic.tagging.calibration import fit_combination
+from tagtopic.tagging.evidence import N_CANDIDATES, gather_evidence
+from tagtopic.tagging.features import N_FEATURES, StackingArrays, rank_candidates
+from tagtopic.tagging.regressions import TagRegressions
 from tagtopic.tagging.tag_names import name_shares
 from tagtopic.tagging.training_index import (
-    DERIVED,
-    MOST_ENTRIES,
-    NEW,
-    Memory,
+    MAX_ENTRIES,
     Queries,
-    build_memory,
-    few_words,
-    memory_from,
-    remembered_rows,
-    weighted_entries,
-    weighted_rows,
-    word_scores,
+    TrainingIndex,
+    build_index,
+    document_vectors,
+    index_from_arrays,
+    inverse_document_frequencies,
+    queries_from_counts,
+    select_documents,
+    subsample_words,
 )
 
 if TYPE_CHECKING:
     from tagtopic.corpus.collection import Collection
+    from tagtopic.corpus.text.rules import TextRules
 
-NEAR, ALIKE = 50, 100
-"""Documents most alike: those that count as near, and those whose tags are asked about."""
-
-CANDIDATES = 100
-"""Tags whose probability is worked out."""
-
-EXAMPLES = 600
-"""Documents on which the mix is learnt."""
-
-ENOUGH_BESIDES = 5 * EXAMPLES
-"""With fewer documents than these no tag has a regression: those that the mix is learnt on would be missed."""
-
-FEW_WORDS = 12
-"""Fewer different words than this has a short text. A mix learnt on whole documents alone finds a quarter less of the
-tags for two words (TMDB's keywords, held-out training documents: recall@10 0.094 instead of 0.123)."""
+SHORT = 12
+"""Documents with fewer different words are short. Coefficients fitted on whole documents alone find a quarter less of
+the tags for two words (TMDB's keywords, held-out training documents: recall@10 0.094 instead of 0.123)."""
 
 CHUNK = 128
-"""Documents that a thread is asked about at a time."""
+"""Documents per task."""
 
-LEARNING_BATCH = 64
-"""Documents that the mix sees at a time: a fit should not take more memory for it than for its EM."""
+STORED = {
+    "idf_": "scores",
+    "coefficients_": "mix",
+    "offsets_": "offsets",
+    "calibration_": "tempering",
+    "tag_frequencies_": "shares",
+}
+"""Learnt attributes that model files store, and their names in the files."""
 
 Ranked = list[tuple[str, float]]
 
 
-@dataclass(frozen=True, eq=False)
-class TagPredictor:
-    """What it takes to predict tags: remembered documents, the words' scores, regressions of the common tags, the mix,
-    each tag's offset and share, and how sure to be.
+class TagPredictor(BaseEstimator):  # type: ignore[misc]
+    """Predict the tags of documents from their words, by a training index of tagged documents.
 
-    ``mix`` (2, kinds, features + 1), ``offsets`` (2, tags) and ``tempering`` (2, 3) are for longer and for short texts.
+    The topic models fit one (``model.tag_predictor_``); it can be used alone where no topics are needed. Evidence from
+    nearest neighbours, the centroid of each tag's documents, tag names in the text, and one-vs-rest regressions of
+    common tags is combined by a logistic regression that is fitted on documents left out, and calibrated.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads; None uses all cores. The result does not depend on it.
+    random_state : int, default=0
+        Seed of the samples.
+    max_entries : int, default=2**25
+        (document, word) entries of the index; larger corpora are sampled.
+    n_examples : int, default=600
+        Documents on which the combination of the evidence is fitted.
+    min_regression_documents : int, default=3000
+        Documents from which common tags have one-vs-rest regressions. The documents of ``n_examples`` are held out of
+        these, and fewer would be missed.
+
+    Attributes
+    ----------
+    tag_names_ : tuple of str
+        The tags.
+    kind_names_ : tuple of str
+        The kinds of tags (the part of a name before the colon), sorted.
+    tag_frequencies_ : ndarray of shape (n_tags,)
+        The share of the indexed documents with each tag.
+    words_ : tuple of str
+        The vocabulary.
+    rules_ : TextRules or None
+        How texts became words; None for a corpus of counts, for which texts cannot be predicted.
+    n_features_in_ : int
+        The number of words.
+    index_ : TrainingIndex
+        The training documents, indexed by word and tag.
+    idf_ : ndarray of shape (n_words,)
+        The inverse document frequency of each word.
+    regressions_ : TagRegressions
+        One-vs-rest regressions of common tags.
+    coefficients_ : ndarray of shape (2, n_kinds, n_features + 1)
+        Coefficients of the features in ``tagtopic.tagging.features.FEATURES`` and an intercept, by kind of tag, for
+        long and for short documents.
+    offsets_ : ndarray of shape (2, n_tags)
+        Offset of each tag's log odds.
+    calibration_ : ndarray of shape (2, 3)
+        Intercept, slope, and further slope above even odds that map log odds to calibrated ones.
+
+    Examples
+    --------
+    >>> from tagtopic import Corpus, TagPredictor
+    >>> texts = ["a ship in space", "a monster on a ship", "police hunt a killer"] * 5
+    >>> corpus = Corpus.from_texts(texts, [["space"], ["monster"], ["crime"]] * 5)
+    >>> predictor = TagPredictor().fit(corpus)
+    >>> predictor.predict(["the killer"], n=1)[0][0][0]
+    'crime'
     """
 
-    memory: Memory
-    scores: Floats
-    regressions: Regressions
-    mix: Float64s
-    offsets: Float64s
-    tempering: Float64s
-    shares: Float64s
-    tag_names: tuple[str, ...]
-    kind_names: tuple[str, ...]
+    def __init__(
+        self,
+        *,
+        n_jobs: int | None = None,
+        random_state: int = 0,
+        max_entries: int = MAX_ENTRIES,
+        n_examples: int = 600,
+        min_regression_documents: int = 3000,
+    ) -> None:
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.max_entries = max_entries
+        self.n_examples = n_examples
+        self.min_regression_documents = min_regression_documents
 
-    @classmethod
-    def fit(
-        cls, corpus: Collection, *, n_jobs: int | None = None, random_state: int = 0, most_entries: int = MOST_ENTRIES
-    ) -> TagPredictor | None:
-        """Remember the tagged documents and learn the mix; None if no document has both words and tags."""
-        random = np.random.default_rng(random_state)
-        rows = remembered_rows(corpus, most_entries, random)
+    index_: TrainingIndex
+    idf_: Floats
+    regressions_: TagRegressions
+    coefficients_: Float64s
+    offsets_: Float64s
+    calibration_: Float64s
+    tag_frequencies_: Float64s
+    tag_names_: tuple[str, ...]
+    kind_names_: tuple[str, ...]
+    words_: tuple[str, ...] | None
+    rules_: TextRules | None
+    n_features_in_: int
+
+    def fit(self, X: Any, y: Any = None, *, tags: Any = None) -> Self:
+        """Index tagged documents and fit the combination of the evidence.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents; those without words or without tags are not used.
+        y : None
+            Ignored.
+        tags : list of lists of names, or 0/1 matrix, optional
+            The tags of texts or counts; a Corpus has its own.
+
+        Returns
+        -------
+        TagPredictor
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If no document has both words and tags.
+
+        Examples
+        --------
+        >>> TagPredictor(n_jobs=1).fit(["a ship", "a robot"] * 5, tags=[["sea"], ["space"]] * 5)
+        TagPredictor(n_jobs=1)
+        """
+        if not self._fit(_training_corpus(X, tags)):
+            raise ValueError("no document has a tag: there is nothing to predict")
+        return self
+
+    def _fit(self, corpus: Collection) -> bool:
+        """Fit if any document has both words and tags; return whether that is so."""
+        random = np.random.default_rng(self.random_state)
+        rows = select_documents(corpus, self.max_entries, random)
         if not len(rows):
-            return None
+            return False
         kept = corpus if isinstance(corpus, Corpus) and len(rows) == len(corpus) else corpus[rows]
-        scores = word_scores(kept.counts)
-        vectors = weighted_rows(kept.counts, scores)
+        idf = inverse_document_frequencies(kept.counts)
+        vectors = document_vectors(kept.counts, idf)
         kind_names, kinds = kinds_of(kept.tag_names)
-        names = name_shares(kept.tag_names, kept.words, scores)
-        memory = build_memory(vectors, kept.tags, kinds, names, n_jobs)
-        sample = np.sort(random.permutation(len(kept))[:EXAMPLES])
-        short = weighted_rows(few_words(kept.counts[sample], FEW_WORDS, random), scores)
-        regressions = Regressions.none(kept.n_words, kept.n_tags)
-        if len(kept) >= ENOUGH_BESIDES:
-            besides = np.setdiff1d(np.arange(len(kept)), sample)
-            regressions = Regressions.fit(vectors, kept.tags, besides, random, n_jobs)
-        learnt = _learn(memory, regressions, vectors[sample], short, sample, len(kind_names), n_jobs)
-        shares = memory.sizes / np.float64(len(kept))
-        return cls(memory, scores, regressions, *learnt, shares, kept.tag_names, kind_names)
+        names = name_shares(kept.tag_names, kept.words, idf)
+        index = build_index(vectors, kept.tags, kinds, names, self.n_jobs)
+        sample = np.sort(random.permutation(len(kept))[: self.n_examples])
+        short = document_vectors(subsample_words(kept.counts[sample], SHORT, random), idf)
+        regressions = TagRegressions.none(kept.n_words, kept.n_tags)
+        if len(kept) >= self.min_regression_documents:
+            others = np.setdiff1d(np.arange(len(kept)), sample)
+            regressions = TagRegressions.fit(vectors, kept.tags, others, random, self.n_jobs)
+        learnt = fit_combination(index, regressions, vectors[sample], short, sample, len(kind_names), self.n_jobs)
+        self.coefficients_, self.offsets_, self.calibration_ = learnt
+        self.index_, self.idf_, self.regressions_ = index, idf, regressions
+        self.tag_frequencies_ = index.tag_counts / np.float64(len(kept))
+        self._set_names(kept.tag_names, kind_names, kept.words, kept.rules)
+        return True
 
-    def predict(
+    def _set_names(
+        self,
+        tag_names: Sequence[str],
+        kind_names: tuple[str, ...],
+        words: tuple[str, ...] | None,
+        rules: TextRules | None,
+    ) -> None:
+        self.tag_names_, self.kind_names_ = tuple(tag_names), kind_names
+        self.words_, self.rules_, self.n_features_in_ = words, rules, len(self.idf_)
+        self.__dict__.pop("_most_common_first", None)
+
+    def predict(self, X: Any, n: int = 10, *, kinds: Iterable[str] | None = None) -> list[Ranked]:
+        """Predict the n most probable tags of each document.
+
+        Only words count: the tags of a corpus are neither used nor excluded. A document without known words gets the
+        most common tags, with their frequencies.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents; the columns of a matrix are ``words_``.
+        n : int, default=10
+            The number of tags per document.
+        kinds : iterable of str, optional
+            Predict tags of these kinds only.
+
+        Returns
+        -------
+        list of lists of (str, float)
+            For each document its tags with their probabilities, most probable first.
+
+        Examples
+        --------
+        >>> [tag for tag, _ in predictor.predict(corpus[:1], n=2)[0]]
+        ['space', 'monster']
+        """
+        return self.predict_counts(self._counts(X), n, kinds=kinds, n_jobs=self.n_jobs)
+
+    def predict_proba(self, X: Any, n: int = 100, *, kinds: Iterable[str] | None = None) -> Any:
+        """Predict the probabilities of tags as a sparse matrix.
+
+        Parameters
+        ----------
+        X, kinds
+            As in ``predict``.
+        n : int, default=100
+            Tags per document; the others are 0.
+
+        Returns
+        -------
+        csr_array of shape (n_documents, n_tags)
+            Probabilities; the columns are ``tag_names_``. A document may have several tags: rows do not sum to 1.
+
+        Examples
+        --------
+        >>> predictor.predict_proba(corpus[:2]).shape
+        (2, 3)
+        """
+        ranked = self.predict(X, n, kinds=kinds)
+        number = {tag: j for j, tag in enumerate(self.tag_names_)}
+        starts = offsets_of(np.array([len(row) for row in ranked], np.int64))
+        tags = np.array([number[tag] for row in ranked for tag, _ in row], np.int32)
+        values = np.array([probability for row in ranked for _, probability in row], np.float64)
+        table = sp.csr_array((values, tags, starts), shape=(len(ranked), len(self.tag_names_)))
+        table.sort_indices()
+        return table
+
+    def predict_counts(
         self, counts: Any, n: int = 10, *, kinds: Iterable[str] | None = None, n_jobs: int | None = None
     ) -> list[Ranked]:
-        """For each document (a row of word counts) its n most probable tags.
+        """Predict as ``predict`` does, for a CSR matrix of counts in the columns ``words_``.
 
-        A document without known words gets the tags used most, with their shares of the documents.
+        Examples
+        --------
+        >>> len(predictor.predict_counts(corpus.counts, n=1))
+        15
         """
-        allowed = self.allowed(kinds)
+        check_is_fitted(self)
+        if n < 1:
+            raise ValueError(f"n={n!r}: expected a whole number from 1")
+        allowed = self.tags_of_kinds(kinds)
 
-        def answer(part: tuple[int, int]) -> list[Ranked]:
-            return self._answer(weighted_queries(counts, *part, self.scores), n, allowed)
+        def rank(part: tuple[int, int]) -> list[Ranked]:
+            return self._rank(queries_from_counts(counts, *part, self.idf_), n, allowed)
 
-        with ThreadPool(n_jobs) as workers:
-            parts = workers.map(answer, cut_rows(counts.shape[0], CHUNK))
+        with ThreadPool(n_jobs) as pool:
+            parts = pool.map(rank, cut_rows(counts.shape[0], CHUNK))
         return [ranked for part in parts for ranked in part]
 
-    def allowed(self, kinds: Iterable[str] | None) -> Any:
-        """Which tags are of the given kinds; of any if None."""
+    def tags_of_kinds(self, kinds: Iterable[str] | None) -> Any:
+        """Return for each tag whether it is of one of the kinds; all are if ``kinds`` is None.
+
+        Examples
+        --------
+        >>> predictor.tags_of_kinds(None).tolist()
+        [True, True, True]
+        """
         if kinds is None:
-            return np.ones(len(self.tag_names), bool)
+            return np.ones(len(self.tag_names_), bool)
         wanted = {kinds} if isinstance(kinds, str) else set(kinds)
-        unknown = sorted(wanted.difference(self.kind_names))
+        unknown = sorted(wanted.difference(self.kind_names_))
         if unknown:
-            known = ", ".join(repr(kind) for kind in self.kind_names)
+            known = ", ".join(repr(kind) for kind in self.kind_names_)
             raise ValueError(f"the model has no tags of kind {unknown[0]!r}; it has {known}")
-        return np.array([kind in wanted for kind in self.kind_names])[self.memory.kinds]
+        return np.array([kind in wanted for kind in self.kind_names_])[self.index_.tag_kinds]
+
+    def extended(self, words: tuple[str, ...], tag_names: tuple[str, ...]) -> TagPredictor:
+        """Return the predictor in a larger vocabulary with more tags.
+
+        The first words and tags are those of this predictor. The training documents stay the same: new words have the
+        largest idf and no postings, new tags no documents.
+
+        Examples
+        --------
+        >>> predictor.extended((*predictor.words_, "zeppelin"), predictor.tag_names_).n_features_in_
+        7
+        """
+        n_words, n_tags, index = len(words), len(tag_names), self.index_
+        kind_names, _ = kinds_of(tag_names)
+        by_kind = dict(zip(self.kind_names_, self.coefficients_.swapaxes(0, 1), strict=True))
+        mean = self.coefficients_.mean(axis=1)  # for new kinds
+        idf = _padded(self.idf_, n_words, float(self.idf_.max(initial=1.0))).astype(np.float32)
+        names = name_shares(tag_names, words, idf)
+        starts = index.posting_starts
+        changed = {
+            "word_starts": np.append(starts, np.full(n_words - len(self.idf_), starts[-1])),
+            "lengths": _padded(index.squared_norms, n_tags),
+            "sizes": _padded(index.tag_counts, n_tags),
+            "name_starts": names.indptr,
+            "name_tags": names.indices,
+            "name_shares": names.data,
+            "scores": idf,
+            "mix": np.stack([by_kind.get(kind, mean) for kind in kind_names], axis=1),
+            "offsets": np.pad(self.offsets_, ((0, 0), (0, n_tags - self.offsets_.shape[1]))),
+            "shares": _padded(self.tag_frequencies_, n_tags),
+        }
+        arrays = {**self.to_arrays(), **changed}
+        return TagPredictor.from_arrays(arrays, tag_names, words, self.rules_, **self.get_params())
 
     def to_arrays(self) -> dict[str, Any]:
-        """All that a file must keep."""
-        kept = {name: array for name, array in self.memory._asdict().items() if name not in DERIVED}
-        learnt = {name: getattr(self, name) for name in ("scores", "mix", "offsets", "tempering", "shares")}
-        return {**kept, **learnt, **self.regressions.to_arrays()}
+        """Return the arrays that a model file stores.
+
+        Examples
+        --------
+        >>> again = TagPredictor.from_arrays(predictor.to_arrays(), predictor.tag_names_, predictor.words_)
+        >>> again == predictor
+        True
+        """
+        learnt = {stored: getattr(self, name) for name, stored in STORED.items()}
+        return {**self.index_.to_arrays(), **learnt, **self.regressions_.to_arrays()}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Any], tag_names: Sequence[str]) -> TagPredictor:
-        """The same from what ``to_arrays`` gave; an error if the arrays do not fit together."""
+    def from_arrays(
+        cls,
+        arrays: dict[str, Any],
+        tag_names: Sequence[str],
+        words: tuple[str, ...] | None = None,
+        rules: TextRules | None = None,
+        **settings: Any,
+    ) -> TagPredictor:
+        """Return the predictor from ``to_arrays``.
+
+        Parameters
+        ----------
+        arrays : dict
+            What ``to_arrays`` returned.
+        tag_names, words, rules
+            The learnt attributes of these names; without ``words`` only counts can be predicted.
+        **settings
+            Constructor arguments.
+
+        Raises
+        ------
+        ValueError
+            If the arrays are inconsistent.
+
+        Examples
+        --------
+        >>> restored = TagPredictor.from_arrays(predictor.to_arrays(), predictor.tag_names_)
+        >>> restored.predict_counts(corpus.counts, n=1) == predictor.predict(corpus, n=1)
+        True
+        """
         kind_names, kinds = kinds_of(tag_names)
-        memory = memory_from(arrays, kinds)
-        regressions = Regressions.from_arrays(arrays, len(arrays["scores"]), len(kinds))
-        expected = [
-            (2, len(kind_names), N_INPUTS + 1),
-            (2, len(kinds)),
-            (2, 3),
-            (len(kinds),),
-        ]
-        if [arrays[name].shape for name in ("mix", "offsets", "tempering", "shares")] != expected:
+        index = index_from_arrays(arrays, kinds)
+        regressions = TagRegressions.from_arrays(arrays, len(arrays["scores"]), len(kinds))
+        shapes = [(2, len(kind_names), N_FEATURES + 1), (2, len(kinds)), (2, 3), (len(kinds),)]
+        if [arrays[name].shape for name in ("mix", "offsets", "tempering", "shares")] != shapes:
             raise ValueError("its tag predictor has other tags than the model")
-        mix, offsets, tempering, shares = (arrays[name] for name in ("mix", "offsets", "tempering", "shares"))
-        names = tuple(tag_names)
-        return cls(memory, arrays["scores"], regressions, mix, offsets, tempering, shares, names, kind_names)
+        found = cls(**settings)
+        found.index_, found.regressions_ = index, regressions
+        for name, stored in STORED.items():
+            setattr(found, name, arrays[stored])
+        found._set_names(tag_names, kind_names, words, rules)
+        return found
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TagPredictor):
             return NotImplemented
         mine, theirs = self.to_arrays(), other.to_arrays()
-        return self.tag_names == other.tag_names and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        return self.tag_names_ == other.tag_names_ and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _answer(self, queries: Queries, n: int, allowed: Any) -> list[Ranked]:
-        evidence = gather(self.memory, queries, max(CANDIDATES, n), allowed, n, n_jobs=1)
-        short = read_only(np.diff(queries.starts) < FEW_WORDS, np.int64)
+    def _counts(self, X: Any) -> Any:
+        """Return documents as a CSR matrix of counts in the columns ``words_``."""
+        check_is_fitted(self)
+        if isinstance(X, str):
+            raise TypeError(f"X is one string, {X[:50]!r}: expected a list of texts, one a document")
+        if is_matrix(X) and len(np.shape(X)) == 2:
+            return Corpus.from_counts(X, fractional=True).counts
+        if self.words_ is None:
+            raise ValueError("the tag predictor does not know its words: give it counts")
+        if isinstance(X, Corpus):
+            return X.align(self.words_, ()).corpus.counts
+        if self.rules_ is None:
+            raise ValueError("the tag predictor was fitted on counts and does not know how texts become words")
+        return Corpus.from_texts(X, words=self.words_, rules=self.rules_).counts
+
+    def _rank(self, queries: Queries, n: int, allowed: Any) -> list[Ranked]:
+        evidence = gather_evidence(self.index_, queries, max(N_CANDIDATES, n), allowed, n, n_jobs=1)
+        short = read_only(np.diff(queries.starts) < SHORT, np.int64)
         shape = len(short), min(n, evidence.tags.shape[1])
         tags, probabilities = np.zeros(shape, np.int32), np.zeros(shape)
-        mixes = Mixes(*(read_only(array, np.float64) for array in (self.mix, self.offsets, self.tempering)))
-        rank(queries, evidence, self.regressions.for_kernels(), self.memory.kinds, mixes, short, tags, probabilities)
-        name_of = self.tag_names.__getitem__
-        ranked = zip(evidence.found.tolist(), tags.tolist(), probabilities.tolist(), strict=True)
+        arrays = (self.coefficients_, self.offsets_, self.calibration_)
+        stacking = StackingArrays(*(read_only(array, np.float64) for array in arrays))
+        regressions = self.regressions_.for_kernels()
+        rank_candidates(queries, evidence, regressions, self.index_.tag_kinds, stacking, short, tags, probabilities)
+        name_of = self.tag_names_.__getitem__
+        ranked = zip(evidence.n_found.tolist(), tags.tolist(), probabilities.tolist(), strict=True)
         return [
-            list(zip(map(name_of, best[:found]), values[:found], strict=True)) if found else self._by_share(allowed, n)
+            list(zip(map(name_of, best[:found]), values[:found], strict=True))
+            if found
+            else self._by_frequency(allowed, n)
             for found, best, values in ranked
         ]
 
     @cached_property
-    def _commonest_first(self) -> Any:
-        return np.argsort(-self.shares, kind="stable")
+    def _most_common_first(self) -> Any:
+        return np.argsort(-self.tag_frequencies_, kind="stable")
 
-    def _by_share(self, allowed: Any, n: int) -> Ranked:
-        commonest = self._commonest_first[allowed[self._commonest_first]][:n]
-        return [(self.tag_names[tag], float(self.shares[tag])) for tag in commonest]
-
-
-def queries_of(vectors: Any, rows: Any = None, whole: Any = None) -> Queries:
-    """The vectors as the kernels take them; ``rows`` says which remembered documents they are, if any."""
-    n_queries = vectors.shape[0]
-    return Queries(
-        read_only(vectors.indptr, np.int64),
-        read_only(vectors.indices, np.int32),
-        read_only(vectors.data, np.float32),
-        read_only(np.full(n_queries, NEW) if rows is None else rows, np.int64),
-        read_only(np.arange(n_queries) if whole is None else whole, np.int64),
-    )
+    def _by_frequency(self, allowed: Any, n: int) -> Ranked:
+        most_common = self._most_common_first[allowed[self._most_common_first]][:n]
+        return [(self.tag_names_[tag], float(self.tag_frequencies_[tag])) for tag in most_common]
 
 
-def weighted_queries(counts: Any, first: int, last: int, scores: Floats) -> Queries:
-    """Rows ``first:last`` of word counts as new documents."""
-    starts, words, weights = weighted_entries(counts, first, last, scores)
-    rows = read_only(np.full(last - first, NEW), np.int64), read_only(np.arange(last - first), np.int64)
-    return Queries(starts, words, read_only(weights), *rows)
+def fit_if_tagged(corpus: Collection, n_jobs: int | None) -> TagPredictor | None:
+    """Fit a predictor with the default settings; return None if no document has both words and tags."""
+    predictor = TagPredictor(n_jobs=n_jobs)
+    return predictor if predictor._fit(corpus) else None
 
 
-def gather(memory: Memory, queries: Queries, most: int, allowed: Any, fewest: int, n_jobs: int | None) -> Evidence:
-    """The evidence for each query, all cores at once."""
-    n_queries, most = len(queries.rows), min(most, len(memory.sizes))
-    evidence = Evidence(
-        np.zeros(n_queries, np.int64),
-        np.zeros((n_queries, most), np.int32),
-        np.zeros((n_queries, most, N_COLUMNS), np.float32),
-        np.ones((n_queries, most, N_MEASURES), np.float32),
-    )
-
-    def ask(part: tuple[int, int]) -> None:
-        gather_evidence(memory, queries, *part, allowed, Reach(NEAR, max(ALIKE, fewest), fewest), evidence)
-
-    with ThreadPool(n_jobs) as workers:
-        workers.map(ask, cut_rows(n_queries, CHUNK))
-    return evidence
+def _training_corpus(X: Any, tags: Any) -> Any:
+    """Return what ``fit`` takes as a corpus."""
+    if hasattr(X, "document_sizes"):  # a Corpus, or documents on a cluster
+        if tags is not None:
+            raise ValueError("a corpus has its own tags: leave tags= out")
+        return X
+    if isinstance(X, str):
+        raise TypeError(f"X is one string, {X[:50]!r}: expected a list of texts, one a document")
+    X = list(X) if isinstance(X, Iterator) else X
+    if is_matrix(X) and len(np.shape(X)) == 2:
+        return Corpus.from_counts(X, tags, fractional=True)
+    return Corpus.from_texts(X, tags)
 
 
-def _learn(
-    memory: Memory, regressions: Regressions, vectors: Any, short: Any, rows: Any, n_kinds: int, n_jobs: int | None
-) -> tuple[Float64s, Float64s, Float64s]:
-    """Mixes, offsets and temperings, from remembered documents asked about as if they were new, whole and ``short``."""
-    found: list[list[Examples]] = [[], []]
-    everything = np.ones(len(memory.sizes), bool)
-    for first, last in cut_rows(len(rows), LEARNING_BATCH):
-        part = np.tile(rows[first:last], 2)
-        asked = sp.csr_array(sp.vstack([vectors[first:last], short[first:last]]))
-        queries = queries_of(asked, part, np.tile(np.arange(last - first), 2))
-        evidence = gather(memory, queries, CANDIDATES, everything, CANDIDATES, n_jobs)
-        inputs = np.zeros((*evidence.tags.shape, N_INPUTS), np.float32)
-        write_inputs(queries, evidence, regressions.for_kernels(), inputs)
-        right = _is_right(memory, part, evidence)
-        documents = np.broadcast_to(np.tile(np.arange(first, last), 2)[:, None], right.shape)
-        kinds = memory.kinds[evidence.tags]
-        for is_short, queried in enumerate((slice(0, last - first), slice(last - first, None))):
-            there = _present(evidence)[queried]
-            parts: Any = (array[queried][there] for array in (inputs, right, evidence.tags, kinds, documents))
-            found[is_short].append(Examples(*parts))
-    learnt = []
-    for parts_of in found:
-        examples = joined(parts_of)
-        sizes = n_kinds, len(memory.sizes)
-        learnt.append((*learn_from(examples, *sizes), learn_tempering(examples, *sizes)))
-    mixes, offsets, temperings = (np.stack(arrays) for arrays in zip(*learnt, strict=True))
-    return mixes, offsets, temperings
-
-
-def _present(evidence: Evidence) -> Any:
-    return np.arange(evidence.tags.shape[1]) < evidence.found[:, None]
-
-
-def _is_right(memory: Memory, rows: Any, evidence: Evidence) -> Any:
-    own = np.zeros(len(memory.sizes), bool)
-    right = np.zeros(evidence.tags.shape, bool)
-    for i, row in enumerate(rows):
-        tags = memory.tags[memory.tag_starts[row] : memory.tag_starts[row + 1]]
-        own[tags] = True
-        right[i] = own[evidence.tags[i]]
-        own[tags] = False
-    return cast(Any, right)
+def _padded(values: Any, size: int, new: float = 0.0) -> Any:
+    return np.append(values, np.full(size - len(values), new))

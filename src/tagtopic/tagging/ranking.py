@@ -1,4 +1,4 @@
-"""The tags of each document by weight: sorted all at once, told document by document."""
+"""The tags of documents ranked by weight: sorted all at once, listed per document on demand."""
 
 from __future__ import annotations
 
@@ -15,20 +15,53 @@ Ranked = list[tuple[str, float]]
 
 
 class RankedTags(Sequence[Ranked]):
-    """For each document its tags with their weights, heaviest first; a document's list is made when it is asked for."""
+    """The tags of each document with their weights, heaviest first; a sequence with one list per document.
+
+    It is what ``model.rank_tags`` returns. The lists are built when they are accessed.
+
+    Parameters
+    ----------
+    starts, tags, weights : array
+        The numbers and weights of document i's tags are at ``starts[i]:starts[i + 1]``.
+    tag_names : tuple of str
+        The tags by number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from tagtopic.tagging import RankedTags
+    >>> ranked = RankedTags.from_weights(csr_array([[0.25, 0.75], [1.0, 0.0]]), ("space", "crime"))
+    >>> ranked[0]
+    [('crime', 0.75), ('space', 0.25)]
+    """
 
     def __init__(self, starts: Any, tags: Any, weights: Any, tag_names: tuple[str, ...]) -> None:
         self._starts, self._tags, self._weights, self._tag_names = starts, tags, weights, tag_names
 
     @classmethod
-    def of(cls, weights: Any, tag_names: tuple[str, ...], n: int | None = None) -> RankedTags:
-        """From a CSR matrix (documents, tags) of weights; at most n tags of each document."""
+    def from_weights(cls, weights: Any, tag_names: tuple[str, ...], n: int | None = None) -> RankedTags:
+        """Rank the entries of a CSR matrix of weights.
+
+        Parameters
+        ----------
+        weights : CSR of shape (n_documents, n_tags)
+            Weights; tags with equal weights stay in the order of the columns.
+        tag_names : tuple of str
+            The tags in the columns.
+        n : int, optional
+            At most this many tags per document.
+
+        Returns
+        -------
+        RankedTags
+        """
         sizes = np.diff(weights.indptr)
         owner = np.repeat(np.arange(len(sizes)), sizes)
         order = np.lexsort((-weights.data, owner))  # stable: ties stay in the order of the tags
         if n is not None:
-            place = np.arange(len(owner)) - np.repeat(weights.indptr[:-1], sizes)
-            order, sizes = order[place < n], np.minimum(sizes, n)
+            rank = np.arange(len(owner)) - np.repeat(weights.indptr[:-1], sizes)
+            order, sizes = order[rank < n], np.minimum(sizes, n)
         starts = offsets_of(sizes)
         return cls(starts, weights.indices[order], weights.data[order], tag_names)
 
@@ -60,7 +93,13 @@ class RankedTags(Sequence[Ranked]):
         return f"[{shown}{', …' if len(self) > 3 else ''}]"
 
     def table(self, ids: StringArray) -> Any:
-        """All as an Arrow table with the columns id, rank, tag and weight; ``ids`` are those of the documents."""
+        """Return an Arrow table with the columns id, rank, tag and weight.
+
+        Parameters
+        ----------
+        ids : StringArray
+            The ids of the documents.
+        """
         sizes = np.diff(self._starts)
         owner = np.repeat(np.arange(len(sizes)), sizes)
         columns = {

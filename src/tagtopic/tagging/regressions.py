@@ -1,17 +1,16 @@
-"""What each common tag's own logistic regression says: a weight for each word.
+"""One-vs-rest logistic regressions of common tags, fitted together by stochastic gradient descent.
 
-Documents alike say most about rare tags. A tag on many documents is told better by the words that set it apart, each
-with its own weight. The regressions are one more piece of evidence for the mix (``mixing.py``), which decides how far
-to believe them. They do not see the documents that the mix is learnt on, since a document cannot be taken out of them.
+Nearest neighbours are the best evidence for rare tags; a tag on many documents is identified better by the words that
+set it apart, each with its own weight. The log odds of a tag's regression are one more feature of the tag predictor
+(``features.py``), which learns how much to rely on them. The documents that the predictor is calibrated on are held out
+here, because a document cannot be taken out of a regression afterwards.
 
-One logistic regression for each of some tags, all learnt together by stochastic gradient descent.
-
-A document x (a row of weighted words) moves every tag's weights w_j and intercept b_j by its error:
+A document x (a unit vector of weighted words) updates the weights w_j and intercept b_j of every tag j by its error:
 
     r_j = 1 / (1 + exp(-(w_j . x + b_j))) - [the document has tag j]
     w_j <- w_j - step (r_j x + decay w_j) on the document's words        b_j <- b_j - 0.1 step r_j
 
-Tags do not see each other, so blocks of them are learnt one by one or at once with the same result.
+The tags are independent of each other, so that blocks of them are fitted in any order with the same result.
 """
 
 from __future__ import annotations
@@ -27,13 +26,32 @@ from tagtopic._core.arrays import Floats, Int32s, Int64s, read_only
 from tagtopic._core.jit import compiled_reordering
 from tagtopic._core.parallel import cut_rows
 from tagtopic._core.threads import ThreadPool
-from tagtopic.tagging.features import TagRegressions
+from tagtopic.tagging.features import RegressionArrays
 
-INTERCEPT_PACE = 0.1
+INTERCEPT_STEP = 0.1
+"""Step of the intercepts, relative to that of the weights."""
+
+MIN_DOCUMENTS = 50
+"""A tag on fewer documents has too few examples for a weight per word."""
+
+EPOCHS, STEP, DECAY = 8, 4.0, 1e-6
+"""Passes over the documents; the step falls from STEP to a fifth of it."""
+
+MAX_ENTRIES = 1 << 22
+"""(document, word) entries that are learnt from; more documents are sampled."""
+
+MAX_UPDATES = 1 << 35
+"""Entries x tags x epochs: some ten seconds on two cores. Of more tags the most common are taken."""
+
+MAX_WORDS = 1000
+"""Words that a tag keeps: those with the largest absolute weights."""
+
+BLOCK_WEIGHTS, BLOCK_TAGS = 1 << 22, 64
+"""Weights and tags that are fitted together."""
 
 
 @compiled_reordering
-def learn_from_each(
+def sgd_epoch(
     order: Int64s,
     starts: Int64s,
     words: Int32s,
@@ -45,11 +63,11 @@ def learn_from_each(
     weights: Floats,
     intercepts: Floats,
 ) -> None:
-    """One step for each document in ``order``; ``weights`` (words, tags) are changed in place."""
+    """Take one step for each document in ``order``; ``weights`` (words, tags) and ``intercepts`` change in place."""
     n_tags = intercepts.shape[0]
     one = weights.dtype.type(1)
     pace, keep = weights.dtype.type(step), weights.dtype.type(1 - step * decay)
-    intercept_pace = weights.dtype.type(INTERCEPT_PACE * step)
+    intercept_pace = weights.dtype.type(INTERCEPT_STEP * step)
     errors = np.empty(n_tags, weights.dtype)
     for d in order:
         errors[:] = intercepts
@@ -69,86 +87,78 @@ def learn_from_each(
                 row[j] = keep * row[j] - value * errors[j]
 
 
-LEAST_DOCUMENTS = 50
-"""A tag on fewer has too few examples for a weight for each word."""
-
-EPOCHS, STEP, DECAY = 8, 4.0, 1e-6
-"""Passes over the documents; the step falls from STEP to a fifth of it."""
-
-MOST_ENTRIES = 1 << 22
-"""(document, word) entries that are learnt from; of more documents a random part."""
-
-MOST_STEPS = 1 << 35
-"""Entries by tags by passes: some ten seconds on two cores. Of more tags the commonest are taken."""
-
-MOST_WORDS = 1000
-"""Words that a tag keeps: those with the largest weights."""
-
-BLOCK_WEIGHTS, MOST_TAGS_AT_ONCE = 1 << 22, 64
-
-
 @dataclass(frozen=True, eq=False)
-class Regressions:
-    """Weights (words, regressions; CSR), intercepts, and for each tag its regression or -1."""
+class TagRegressions:
+    """Weights (words, regressions; CSR), intercepts, and for each tag the number of its regression or -1."""
 
     weights: Any
     intercepts: Floats
-    numbers: Int32s
+    number_of_tag: Int32s
 
     @classmethod
-    def none(cls, n_words: int, n_tags: int) -> Regressions:
-        """Of no tag."""
+    def none(cls, n_words: int, n_tags: int) -> TagRegressions:
+        """Return the regressions of no tag."""
         return cls(sp.csr_array((n_words, 0), dtype=np.float32), np.empty(0, np.float32), np.full(n_tags, -1, np.int32))
 
     @classmethod
-    def fit(cls, vectors: Any, tags: Any, rows: Any, random: np.random.Generator, n_jobs: int | None) -> Regressions:
-        """Learn from some rows of documents as weighted words and of their tags (both CSR)."""
+    def fit(
+        cls,
+        vectors: Any,
+        tags: Any,
+        rows: Any,
+        random: np.random.Generator,
+        n_jobs: int | None,
+        *,
+        max_entries: int = MAX_ENTRIES,
+        max_updates: int = MAX_UPDATES,
+        max_words: int = MAX_WORDS,
+        block_tags: int = BLOCK_TAGS,
+    ) -> TagRegressions:
+        """Fit on some rows of ``vectors`` (documents, words) and ``tags`` (documents, tags), both CSR."""
         rows = random.permutation(rows)
-        rows = np.sort(rows[np.cumsum(np.diff(vectors.indptr)[rows]) <= MOST_ENTRIES])
+        rows = np.sort(rows[np.cumsum(np.diff(vectors.indptr)[rows]) <= max_entries])
         vectors, tags = vectors[rows], tags[rows]
-        sizes = np.bincount(tags.indices, minlength=tags.shape[1])
-        most = MOST_STEPS // max(EPOCHS * vectors.nnz, 1)
-        commonest = np.argsort(-sizes, kind="stable")[:most]
-        chosen = np.sort(commonest[sizes[commonest] >= LEAST_DOCUMENTS])
+        counts = np.bincount(tags.indices, minlength=tags.shape[1])
+        most_common = np.argsort(-counts, kind="stable")[: max_updates // max(EPOCHS * vectors.nnz, 1)]
+        chosen = np.sort(most_common[counts[most_common] >= MIN_DOCUMENTS])
         if not len(chosen):
             return cls.none(vectors.shape[1], tags.shape[1])
-        numbers = np.full(tags.shape[1], -1, np.int32)
-        numbers[chosen] = np.arange(len(chosen))
-        learner = _Learner(
-            vectors, sp.csr_array(tags)[:, chosen], [random.permutation(len(rows)) for _ in range(EPOCHS)]
-        )
-        width = int(np.clip(BLOCK_WEIGHTS // vectors.shape[1], 8, MOST_TAGS_AT_ONCE))
-        with ThreadPool(n_jobs) as workers:
-            parts = workers.map(learner.learn, cut_rows(len(chosen), width))
+        number_of_tag = np.full(tags.shape[1], -1, np.int32)
+        number_of_tag[chosen] = np.arange(len(chosen))
+        orders = [random.permutation(len(rows)) for _ in range(EPOCHS)]
+        fitting = _Fitting(vectors, sp.csr_array(tags)[:, chosen], orders, max_words)
+        width = int(np.clip(BLOCK_WEIGHTS // vectors.shape[1], 8, block_tags))
+        with ThreadPool(n_jobs) as pool:
+            parts = pool.map(fitting.fit_block, cut_rows(len(chosen), width))
         weights, intercepts = zip(*parts, strict=True)
-        return cls(sp.csr_array(sp.hstack(weights)), np.concatenate(intercepts), numbers)
+        return cls(sp.csr_array(sp.hstack(weights)), np.concatenate(intercepts), number_of_tag)
 
-    def for_kernels(self) -> TagRegressions:
-        """The same as the kernels take it."""
-        return TagRegressions(
+    def for_kernels(self) -> RegressionArrays:
+        """Return the arrays as the kernels read them."""
+        return RegressionArrays(
             read_only(self.weights.indptr, np.int64),
             read_only(self.weights.indices, np.int32),
             read_only(self.weights.data, np.float32),
             read_only(self.intercepts, np.float32),
-            read_only(self.numbers, np.int32),
+            read_only(self.number_of_tag, np.int32),
         )
 
     def to_arrays(self) -> dict[str, Any]:
-        """All that a file must keep."""
+        """Return the arrays that a model file stores."""
         return {
             "regression_starts": self.weights.indptr.astype(np.int64),
             "regression_numbers": self.weights.indices.astype(np.int32),
             "regression_weights": self.weights.data,
             "regression_intercepts": self.intercepts,
-            "regression_tags": np.flatnonzero(self.numbers >= 0).astype(np.int64),
+            "regression_tags": np.flatnonzero(self.number_of_tag >= 0).astype(np.int64),
         }
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Any], n_words: int, n_tags: int) -> Regressions:
-        """The same from what ``to_arrays`` gave; words that came later have no weight. An error if they do not fit."""
+    def from_arrays(cls, arrays: dict[str, Any], n_words: int, n_tags: int) -> TagRegressions:
+        """Return the regressions from ``to_arrays``; words that were added since have no weight."""
         starts, columns = arrays["regression_starts"], arrays["regression_numbers"]
         tags, intercepts = arrays["regression_tags"], arrays["regression_intercepts"]
-        sound = (
+        consistent = (
             0 < len(starts) <= n_words + 1
             and starts[0] == 0
             and starts[-1] == len(columns) == len(arrays["regression_weights"])
@@ -157,23 +167,26 @@ class Regressions:
             and (not len(columns) or 0 <= columns.min() <= columns.max() < len(tags))
             and (not len(tags) or 0 <= tags.min() <= tags.max() < n_tags)
         )
-        if not sound:
+        if not consistent:
             raise ValueError("the regressions of its tag predictor do not fit together")
         starts = np.append(starts, np.full(n_words + 1 - len(starts), starts[-1]))
-        numbers = np.full(n_tags, -1, np.int32)
-        numbers[tags] = np.arange(len(tags))
+        number_of_tag = np.full(n_tags, -1, np.int32)
+        number_of_tag[tags] = np.arange(len(tags))
         weights = sp.csr_array((arrays["regression_weights"], columns, starts), shape=(n_words, len(tags)))
-        return cls(weights, intercepts, numbers)
+        return cls(weights, intercepts, number_of_tag)
 
 
 @dataclass(frozen=True)
-class _Learner:
+class _Fitting:
+    """Documents, their tags that have regressions, and the order of the documents in each epoch."""
+
     vectors: Any
     tags: Any
     orders: list[Any]
+    max_words: int
 
-    def learn(self, block: tuple[int, int]) -> tuple[Any, Floats]:
-        """The weights and intercepts of some of the tags."""
+    def fit_block(self, block: tuple[int, int]) -> tuple[Any, Floats]:
+        """Return the weights and intercepts of tags ``block[0]:block[1]``."""
         first, last = block
         tags = sp.csr_array(self.tags[:, first:last])
         share = np.bincount(tags.indices, minlength=last - first) / tags.shape[0]
@@ -187,14 +200,13 @@ class _Learner:
             read_only(tags.indices, np.int32),
         )
         for epoch, order in enumerate(self.orders):
-            learn_from_each(order, *documents, STEP / (1 + epoch / 2), DECAY, weights, intercepts)
-        return _largest(weights), intercepts
+            sgd_epoch(order, *documents, STEP / (1 + epoch / 2), DECAY, weights, intercepts)
+        return self._largest(weights), intercepts
 
-
-def _largest(weights: Floats) -> Any:
-    """Each column's largest weights only, whatever their sign."""
-    size = np.abs(weights)
-    if len(size) > MOST_WORDS:
-        least = np.partition(size, len(size) - MOST_WORDS, axis=0)[len(size) - MOST_WORDS]
-        weights = np.where(size >= least, weights, 0)
-    return sp.csr_array(weights)
+    def _largest(self, weights: Floats) -> Any:
+        """Keep the ``max_words`` largest absolute weights of each column."""
+        size = np.abs(weights)
+        if len(size) > self.max_words:
+            least = np.partition(size, len(size) - self.max_words, axis=0)[len(size) - self.max_words]
+            weights = np.where(size >= least, weights, 0)
+        return sp.csr_array(weights)

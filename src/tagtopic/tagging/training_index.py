@@ -1,10 +1,12 @@
-"""The training documents as the tag predictor remembers them: weighted words, indexed by word.
+"""The training index: tagged training documents as weighted word vectors, in an inverted index.
 
-A word that occurs c times in a document weighs c (1 + S) / (c + S) times 1 + log((1 + D) / (1 + documents with it)),
-and documents are scaled to length 1. That repeats count for little (S = 0.4: a second mention adds a sixth) matters: on
-1,500 ACL abstracts the neighbours' recall@10 was 0.212 with the usual 1 + log c and 0.224 so.
+A word that occurs c times in a document has the weight
 
-Documents that are remembered for their tags, indexed by word, and questions to them.
+    c (1 + S) / (c + S) * idf,    idf = 1 + log((1 + D) / (1 + df)),    S = 0.4,
+
+where D is the number of documents and df the number of those with the word; each vector is scaled to length 1. Strong
+saturation matters (a second mention adds a sixth): on 1,500 ACL abstracts the neighbours' recall@10 is 0.224, and 0.212
+with the usual 1 + log c.
 """
 
 from __future__ import annotations
@@ -24,264 +26,355 @@ from tagtopic.corpus.matrices import column_sizes
 if TYPE_CHECKING:
     from tagtopic.corpus.collection import Collection
 
-
-NEW = -1
+ABSENT = -1
+"""In place of a row or number where there is none."""
 
 SATURATION = 0.4
-"""A word that occurs c times weighs c (1 + SATURATION) / (c + SATURATION) times its score."""
+"""S in the weight of a word that occurs c times, c (1 + S) / (c + S) idf."""
+
+MAX_ENTRIES = 1 << 25
+"""(document, word) entries of the index, a quarter of a gigabyte; larger corpora are sampled."""
+
+MIN_COMMON_TAG = 256
+"""Documents from which a tag is common: the sum of their vectors is stored, because it is slow to compute per query."""
+
+MAX_CENTROID_ENTRIES = 1 << 22
+"""(word, tag) entries of these sums, 32 megabytes; if there are more common tags, the most common are taken."""
+
+MIN_FREQUENT_WORD = 1 / 12
+"""Share of the documents from which a word is frequent: its weights are stored as a dense row over all documents."""
+
+DENSE_STEPS = 65535
+"""Quantisation steps of a dense row's largest weight: half the memory of float32, at most half a step off."""
+
+MAX_DENSE_ENTRIES = 1 << 25
+"""Entries of the dense rows, 64 megabytes; if there are more frequent words, the most frequent are taken."""
+
+CHUNK_ENTRIES = 1 << 14
+"""(document, tag) entries per task."""
 
 
-class Memory(NamedTuple):
-    """Remembered documents: postings of each word (documents and weights), tags of each document, sums by tag.
+class TrainingIndex(NamedTuple):
+    """Training documents x_i, indexed by word and by tag, as the kernels read them.
 
-    ``holders`` are the documents that have each tag, in their order: the same as ``tags``, the other way round.
-    ``lengths`` is |sum_{i has j} x_i|^2, ``sizes`` the number of documents and ``kinds`` the number of the kind, for
-    each tag j. ``name_tags`` and ``name_shares`` are, for each word, the tags whose names have it and its share there.
-    ``totals`` is sum_i x_i. ``common`` is a number for each tag on many documents, else NEW; by it, ``sum_weights`` are
-    the entries of sum_{i has j} x_i, for each word. ``frequent`` is a number for each word that many documents have,
-    else NEW; by it, ``frequent_rows`` (frequent words, documents) are the weights of its postings, in steps of
-    ``frequent_scales``.
+    Attributes
+    ----------
+    posting_starts, posting_documents, posting_weights
+        For each word, the documents that have it and its weights there.
+    document_tag_starts, document_tags
+        The tags of each document.
+    tag_document_starts, tag_documents
+        The documents of each tag, ascending.
+    squared_norms
+        For each tag j, ``|sum_{i has j} x_i|^2``.
+    tag_counts, tag_kinds
+        For each tag, the number of its documents and the number of its kind.
+    name_starts, name_tags, name_shares
+        For each word, the tags whose names contain it and its share of the name.
+    word_totals
+        ``sum_i x_i``.
+    common_numbers
+        For each tag its number among the common tags, or ABSENT.
+    centroid_starts, centroid_tags, centroid_weights
+        For each word, the entries of ``sum_{i has j} x_i`` by the number of the common tag j.
+    frequent_numbers
+        For each word its number among the frequent words, or ABSENT.
+    dense_weights, dense_scales
+        (frequent words, documents): the weights in steps of ``dense_scales``.
     """
 
-    word_starts: Int64s
-    documents: Int32s
-    weights: Floats
-    tag_starts: Int64s
-    tags: Int32s
-    holder_starts: Int64s
-    holders: Int32s
-    lengths: Floats
-    sizes: Floats
-    kinds: Int32s
+    posting_starts: Int64s
+    posting_documents: Int32s
+    posting_weights: Floats
+    document_tag_starts: Int64s
+    document_tags: Int32s
+    tag_document_starts: Int64s
+    tag_documents: Int32s
+    squared_norms: Floats
+    tag_counts: Floats
+    tag_kinds: Int32s
     name_starts: Int64s
     name_tags: Int32s
     name_shares: Floats
-    totals: Floats
-    common: Int32s
-    sum_starts: Int64s
-    sum_tags: Int32s
-    sum_weights: Floats
-    frequent: Int32s
-    frequent_rows: UInt16s
-    frequent_scales: Floats
+    word_totals: Floats
+    common_numbers: Int32s
+    centroid_starts: Int64s
+    centroid_tags: Int32s
+    centroid_weights: Floats
+    frequent_numbers: Int32s
+    dense_weights: UInt16s
+    dense_scales: Floats
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return the arrays that a model file stores, by their names there."""
+        return {stored: getattr(self, name) for name, stored in STORED.items()}
+
+
+STORED = {
+    "posting_starts": "word_starts",
+    "posting_documents": "documents",
+    "posting_weights": "weights",
+    "document_tag_starts": "tag_starts",
+    "document_tags": "tags",
+    "squared_norms": "lengths",
+    "tag_counts": "sizes",
+    "name_starts": "name_starts",
+    "name_tags": "name_tags",
+    "name_shares": "name_shares",
+}
+"""The fields that model files store, and their names in the files; all others are derived from these."""
+
+_STARTS = tuple(name for name in TrainingIndex._fields if name.endswith("_starts"))
+_NUMBERS = (
+    "posting_documents", "document_tags", "tag_documents", "tag_kinds", "name_tags", "common_numbers",
+    "centroid_tags", "frequent_numbers",
+)  # fmt: skip
 
 
 class Queries(NamedTuple):
-    """New documents as rows of weighted words; ``rows`` is where each stands in the memory itself, or NEW.
+    """Documents to compare with the index, as rows of weighted words.
 
-    A document that is remembered is asked about as if it were not: it, and its part in its tags' sums, is left out. If
-    only some of its words are asked about, ``whole`` is the query that has all of them; else the query itself.
+    ``training_rows`` is the row of each in the index, or ABSENT. A document of the index is left out of it exactly: its
+    vector, and its part in the sums of its tags. Where a query has only some of the words of such a document,
+    ``full_queries`` is the number of the query with all of them; otherwise that of the query itself.
     """
 
     starts: Int64s
     words: Int32s
     weights: Floats
-    rows: Int64s
-    whole: Int64s
+    training_rows: Int64s
+    full_queries: Int64s
 
 
 @compiled
-def weigh(starts: Int64s, words: Int32s, counts: Int32s | Floats, scores: Floats, weights: Floats) -> None:
-    """Documents' words as entries of unit vectors: repeats count for little (see SATURATION)."""
+def _weight_entries(starts: Int64s, words: Int32s, counts: Int32s | Floats, idf: Floats, weights: Floats) -> None:
+    """Fill ``weights`` with the entries of unit vectors (see the module's formula)."""
     for i in range(starts.shape[0] - 1):
         squares = 0.0
         for p in range(starts[i], starts[i + 1]):
             count = np.float32(counts[p])
-            weight = count * np.float32(1 + SATURATION) / (count + np.float32(SATURATION)) * scores[words[p]]
+            weight = count * np.float32(1 + SATURATION) / (count + np.float32(SATURATION)) * idf[words[p]]
             weights[p] = weight
             squares += np.float64(weight) * np.float64(weight)
-        length = max(math.sqrt(squares), 1e-12)
+        norm = max(math.sqrt(squares), 1e-12)
         for p in range(starts[i], starts[i + 1]):
-            weights[p] = np.float64(weights[p]) / length
+            weights[p] = np.float64(weights[p]) / norm
 
 
 @compiled
-def squared_lengths(
-    by_tag_starts: Int64s, by_tag_documents: Int32s, starts: Int64s, words: Int32s, weights: Floats, n_words: int,
-    first: int, last: int, lengths: Floats,
+def _fill_squared_norms(
+    tag_starts: Int64s, tag_documents: Int32s, starts: Int64s, words: Int32s, weights: Floats, n_words: int,
+    first: int, last: int, squared_norms: Floats,
 ) -> None:  # fmt: skip
-    """For tags ``first:last``, the squared length of the sum of their documents' vectors."""
+    """For tags ``first:last``, compute the squared norm of the sum of their documents' vectors."""
     total = np.zeros(n_words)
     for j in range(first, last):
-        length = 0.0
-        for p in range(by_tag_starts[j], by_tag_starts[j + 1]):
-            i = by_tag_documents[p]
+        squared = 0.0
+        for p in range(tag_starts[j], tag_starts[j + 1]):
+            i = tag_documents[p]
             for entry in range(starts[i], starts[i + 1]):
                 # (t + x)^2 - t^2, so that no second pass is needed
-                length += weights[entry] * (2 * total[words[entry]] + weights[entry])
+                squared += weights[entry] * (2 * total[words[entry]] + weights[entry])
                 total[words[entry]] += weights[entry]
-        lengths[j] = length
-        for p in range(by_tag_starts[j], by_tag_starts[j + 1]):
-            i = by_tag_documents[p]
+        squared_norms[j] = squared
+        for p in range(tag_starts[j], tag_starts[j + 1]):
+            i = tag_documents[p]
             for entry in range(starts[i], starts[i + 1]):
                 total[words[entry]] = 0.0
 
 
-MOST_ENTRIES = 1 << 25
-"""(document, word) entries that are remembered, a quarter of a gigabyte; of larger corpora a random part."""
-
-CHUNK_ENTRIES = 1 << 14
-
-COMMON = 256
-"""Documents from which a tag is common: the sum of their vectors is kept, as it is slow to make for each query."""
-
-MOST_SUMMED = 1 << 22
-"""(word, tag) entries of these sums, 32 megabytes; of more common tags the commonest are taken."""
-
-FREQUENT = 1 / 12
-"""Share of the documents from which a word is frequent: its weights are kept as a row of all documents."""
-
-STEPS = 65535
-"""Of such a row's largest weight: half the memory of single precision, at most half a step off."""
-
-MOST_IN_ROWS = 1 << 25
-"""Entries of these rows, 64 megabytes; of more frequent words the most frequent are taken."""
+def inverse_document_frequencies(counts: Any) -> Floats:
+    """Return ``1 + log((1 + D) / (1 + df))`` for each word (column of ``counts``)."""
+    return np.asarray(1 + np.log((1 + counts.shape[0]) / (1 + column_sizes(counts))), np.float32)
 
 
-def word_scores(counts: Any) -> Floats:
-    """What each word is worth: 1 + log((1 + D) / (1 + documents with it))."""
-    with_word = column_sizes(counts)
-    return np.asarray(1 + np.log((1 + counts.shape[0]) / (1 + with_word)), np.float32)
-
-
-def weighted_rows(counts: Any, scores: Floats) -> Any:
-    """Documents as unit vectors of weighted words (float32 CSR); an empty document stays zero."""
-    _, _, weights = weighted_entries(counts, 0, counts.shape[0], scores)
+def document_vectors(counts: Any, idf: Floats) -> Any:
+    """Return documents as unit vectors of weighted words (float32 CSR); an empty document stays zero."""
+    _, _, weights = _vector_entries(counts, 0, counts.shape[0], idf)
     return sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
 
 
-def weighted_entries(counts: Any, first: int, last: int, scores: Floats) -> tuple[Int64s, Int32s, Floats]:
-    """Rows ``first:last`` alone, as starts, words and weights."""
-    if counts.shape[1] != len(scores):
-        raise ValueError(f"the documents are of {counts.shape[1]} words, the tag predictor's of {len(scores)}")
+def _vector_entries(counts: Any, first: int, last: int, idf: Floats) -> tuple[Int64s, Int32s, Floats]:
+    """Return rows ``first:last`` of the vectors as starts, words and weights."""
+    if counts.shape[1] != len(idf):
+        raise ValueError(f"the documents are of {counts.shape[1]} words, the tag predictor's of {len(idf)}")
     begin, end = counts.indptr[[first, last]].tolist()
     starts = read_only(counts.indptr[first : last + 1] - begin, np.int64)
     words = read_only(counts.indices[begin:end], np.int32)
     amounts = read_only(counts.data[begin:end], np.int32 if counts.dtype == np.int32 else np.float32)
     weights = np.empty(end - begin, np.float32)
-    weigh(starts, words, amounts, read_only(scores, np.float32), weights)
+    _weight_entries(starts, words, amounts, read_only(idf, np.float32), weights)
     return starts, words, weights
 
 
-def few_words(counts: Any, fewer_than: int, random: np.random.Generator) -> Any:
-    """The same documents with only a few of their words each, as if somebody had typed a sentence."""
+def queries_from_vectors(vectors: Any, training_rows: Any = None, full_queries: Any = None) -> Queries:
+    """Return vectors (CSR) as queries; by default they are new documents, each with all of its words."""
+    n_queries = vectors.shape[0]
+    return Queries(
+        read_only(vectors.indptr, np.int64),
+        read_only(vectors.indices, np.int32),
+        read_only(vectors.data, np.float32),
+        read_only(np.full(n_queries, ABSENT) if training_rows is None else training_rows, np.int64),
+        read_only(np.arange(n_queries) if full_queries is None else full_queries, np.int64),
+    )
+
+
+def queries_from_counts(counts: Any, first: int, last: int, idf: Floats) -> Queries:
+    """Return rows ``first:last`` of word counts as new documents."""
+    starts, words, weights = _vector_entries(counts, first, last, idf)
+    rows = read_only(np.full(last - first, ABSENT), np.int64), read_only(np.arange(last - first), np.int64)
+    return Queries(starts, words, read_only(weights), *rows)
+
+
+def subsample_words(counts: Any, fewer_than: int, random: np.random.Generator) -> Any:
+    """Return the documents with fewer than ``fewer_than`` random words each, like short queries typed by a person."""
     lengths = np.diff(counts.indptr)
     owner = np.repeat(np.arange(counts.shape[0]), lengths)
     order = np.lexsort((random.random(counts.nnz), owner))
-    place = np.empty(counts.nnz, np.int64)
-    place[order] = np.arange(counts.nnz) - np.repeat(counts.indptr[:-1], lengths)
-    kept = place < random.integers(1, fewer_than, counts.shape[0])[owner]
+    rank = np.empty(counts.nnz, np.int64)
+    rank[order] = np.arange(counts.nnz) - np.repeat(counts.indptr[:-1], lengths)
+    kept = rank < random.integers(1, fewer_than, counts.shape[0])[owner]
     starts = offsets_of(kept)[counts.indptr]
     return sp.csr_array((counts.data[kept], counts.indices[kept], starts), shape=counts.shape)
 
 
-def remembered_rows(corpus: Collection, most_entries: int, random: np.random.Generator) -> Any:
-    """Which documents to remember: all that have tags and words, or as many at random as fit."""
+def select_documents(corpus: Collection, max_entries: int, random: np.random.Generator) -> Any:
+    """Return the rows to index: all documents with tags and words, or a random sample of at most ``max_entries``."""
     entries, tags = corpus.document_sizes()
     rows = np.flatnonzero((entries > 0) & (tags > 0))
-    if entries[rows].sum() <= most_entries:
+    if entries[rows].sum() <= max_entries:
         return rows
     shuffled = random.permutation(rows)
-    return np.sort(shuffled[np.cumsum(entries[shuffled]) <= most_entries])
+    return np.sort(shuffled[np.cumsum(entries[shuffled]) <= max_entries])
 
 
-def build_memory(vectors: Any, tags: Any, kinds: Any, names: Any, n_jobs: int | None) -> Memory:
-    """Index the documents' vectors by word and sum them by tag; ``names`` (words x tags) is what tags are called."""
+def build_index(
+    vectors: Any,
+    tags: Any,
+    kinds: Any,
+    names: Any,
+    n_jobs: int | None,
+    *,
+    min_common_tag: int = MIN_COMMON_TAG,
+    min_frequent_word: float = MIN_FREQUENT_WORD,
+) -> TrainingIndex:
+    """Index document vectors.
+
+    Parameters
+    ----------
+    vectors, tags : CSR
+        (documents, words) and (documents, tags).
+    kinds : array
+        The number of each tag's kind.
+    names : CSR
+        (words, tags): the share of each word in each tag's name.
+    n_jobs : int or None
+        Threads.
+    min_common_tag : int
+        Documents from which the sum of a tag's vectors is stored.
+    min_frequent_word : float
+        Share of the documents from which a word's weights are stored as a dense row.
+
+    Returns
+    -------
+    TrainingIndex
+    """
     by_word = sp.csc_array(vectors)
     by_tag = sp.csc_array(tags)
     starts, words = read_only(vectors.indptr, np.int64), read_only(vectors.indices, np.int32)
     tag_starts, documents = read_only(by_tag.indptr, np.int64), read_only(by_tag.indices, np.int32)
     weights = read_only(vectors.data, np.float32)
-    lengths = np.zeros(tags.shape[1], np.float32)
+    squared_norms = np.zeros(tags.shape[1], np.float32)
 
-    def add(part: tuple[int, int]) -> None:
-        squared_lengths(tag_starts, documents, starts, words, weights, vectors.shape[1], *part, lengths)
+    def fill(part: tuple[int, int]) -> None:
+        _fill_squared_norms(tag_starts, documents, starts, words, weights, vectors.shape[1], *part, squared_norms)
 
-    with ThreadPool(n_jobs) as workers:
-        workers.map(add, cut_evenly(tag_starts, CHUNK_ENTRIES))
-    kept = {
-        "word_starts": by_word.indptr,
-        "documents": by_word.indices,
-        "weights": by_word.data,
-        "tag_starts": tags.indptr,
-        "tags": tags.indices,
-        "lengths": lengths,
-        "sizes": np.diff(by_tag.indptr),
+    with ThreadPool(n_jobs) as pool:
+        pool.map(fill, cut_evenly(tag_starts, CHUNK_ENTRIES))
+    stored = {
+        "posting_starts": by_word.indptr,
+        "posting_documents": by_word.indices,
+        "posting_weights": by_word.data,
+        "document_tag_starts": tags.indptr,
+        "document_tags": tags.indices,
+        "squared_norms": squared_norms,
+        "tag_counts": np.diff(by_tag.indptr),
         "name_starts": names.indptr,
         "name_tags": names.indices,
         "name_shares": names.data,
     }
-    return with_derived(kept, kinds)
+    return _with_derived(stored, kinds, min_common_tag, min_frequent_word)
 
 
-def as_memory(**arrays: Any) -> Memory:
-    """The arrays as the kernels take them: one type each, so that they are compiled once."""
-    starts = ("word_starts", "tag_starts", "holder_starts", "name_starts", "sum_starts")
-    numbers = ("documents", "tags", "holders", "kinds", "name_tags", "common", "sum_tags", "frequent")
-    types: dict[str, type[np.generic]] = {**dict.fromkeys(starts, np.int64), **dict.fromkeys(numbers, np.int32)}
-    types["frequent_rows"] = np.uint16
-    return Memory(**{name: read_only(arrays[name], types.get(name, np.float32)) for name in Memory._fields})
+def index_from_arrays(arrays: dict[str, Any], kinds: Any) -> TrainingIndex:
+    """Return the index from the arrays of ``TrainingIndex.to_arrays``, after a check that they are consistent."""
+    stored = {name: arrays[file_name] for name, file_name in STORED.items()}
+    empty = dict.fromkeys(TrainingIndex._fields, np.zeros(0))
+    index = _typed_index({**empty, **stored, "tag_kinds": kinds})
+    _check_index(index, len(arrays["scores"]))
+    return _with_derived(index._asdict(), kinds, MIN_COMMON_TAG, MIN_FREQUENT_WORD)
 
 
-DERIVED = (
-    "kinds", "holder_starts", "holders", "totals", "common", "sum_starts", "sum_tags", "sum_weights", "frequent",
-    "frequent_rows", "frequent_scales",
-)  # fmt: skip
-"""What files do not keep: it comes again from the documents, their tags and the tags' names."""
-
-
-def memory_from(arrays: dict[str, Any], kinds: Any) -> Memory:
-    """The memory from what a file kept of it; an error if that does not fit together."""
-    memory = as_memory(**{**dict.fromkeys(DERIVED, np.zeros(0)), **arrays, "kinds": kinds})
-    check_memory(memory, len(arrays["scores"]))
-    return with_derived(memory._asdict(), kinds)
-
-
-def with_derived(kept: dict[str, Any], kinds: Any) -> Memory:
-    """The memory from the arrays that a file keeps, and what comes from them."""
-    n_documents, n_words, n_tags = len(kept["tag_starts"]) - 1, len(kept["word_starts"]) - 1, len(kept["sizes"])
-    by_word = sp.csr_array((kept["weights"], kept["documents"], kept["word_starts"]), shape=(n_words, n_documents))
-    ones = np.ones(len(kept["tags"]), np.float32)
-    by_tag = sp.csr_array((ones, kept["tags"], kept["tag_starts"]), shape=(n_documents, n_tags)).tocsc()
-    chosen = common_tags(np.diff(by_tag.indptr), n_words)
-    common = np.full(n_tags, NEW)
-    common[chosen] = np.arange(len(chosen))
-    sums = sp.csr_array(by_word @ sp.csr_array(by_tag[:, chosen]))
-    words = frequent_words(np.diff(by_word.indptr), n_documents)
-    frequent = np.full(n_words, NEW)
-    frequent[words] = np.arange(len(words))
-    rows, scales = in_steps(by_word[words])
+def _with_derived(stored: dict[str, Any], kinds: Any, min_common_tag: int, min_frequent_word: float) -> TrainingIndex:
+    """Add the fields that are derived from the stored ones."""
+    n_documents, n_words = len(stored["document_tag_starts"]) - 1, len(stored["posting_starts"]) - 1
+    n_tags = len(stored["tag_counts"])
+    postings = stored["posting_weights"], stored["posting_documents"], stored["posting_starts"]
+    by_word = sp.csr_array(postings, shape=(n_words, n_documents))
+    ones = np.ones(len(stored["document_tags"]), np.float32)
+    tags = ones, stored["document_tags"], stored["document_tag_starts"]
+    by_tag = sp.csr_array(tags, shape=(n_documents, n_tags)).tocsc()
+    common = common_tags(np.diff(by_tag.indptr), n_words, min_common_tag)
+    common_numbers = np.full(n_tags, ABSENT)
+    common_numbers[common] = np.arange(len(common))
+    centroids = sp.csr_array(by_word @ sp.csr_array(by_tag[:, common]))
+    frequent = frequent_words(np.diff(by_word.indptr), n_documents, min_frequent_word)
+    frequent_numbers = np.full(n_words, ABSENT)
+    frequent_numbers[frequent] = np.arange(len(frequent))
+    dense_weights, dense_scales = quantise_rows(by_word[frequent])
     derived = {
-        "kinds": kinds,
-        "holder_starts": by_tag.indptr,
-        "holders": by_tag.indices,
-        "totals": by_word.sum(axis=1),
-        "common": common,
-        "sum_starts": sums.indptr,
-        "sum_tags": sums.indices,
-        "sum_weights": sums.data,
-        "frequent": frequent,
-        "frequent_rows": rows,
-        "frequent_scales": scales,
+        "tag_kinds": kinds,
+        "tag_document_starts": by_tag.indptr,
+        "tag_documents": by_tag.indices,
+        "word_totals": by_word.sum(axis=1),
+        "common_numbers": common_numbers,
+        "centroid_starts": centroids.indptr,
+        "centroid_tags": centroids.indices,
+        "centroid_weights": centroids.data,
+        "frequent_numbers": frequent_numbers,
+        "dense_weights": dense_weights,
+        "dense_scales": dense_scales,
     }
-    return as_memory(**{**kept, **derived})
+    return _typed_index({**stored, **derived})
 
 
-def common_tags(sizes: Any, n_words: int) -> Any:
-    """The tags whose sums are kept: on enough documents, and as many as there is room for."""
-    commonest = np.argsort(-sizes, kind="stable")[: MOST_SUMMED // max(n_words, 1)]
-    return np.sort(commonest[sizes[commonest] >= COMMON])
+def _typed_index(arrays: dict[str, Any]) -> TrainingIndex:
+    """Return the arrays as the kernels read them: one type each, so that kernels are compiled once."""
+    types: dict[str, type[np.generic]] = {**dict.fromkeys(_STARTS, np.int64), **dict.fromkeys(_NUMBERS, np.int32)}
+    types["dense_weights"] = np.uint16
+    fields = TrainingIndex._fields
+    return TrainingIndex(**{name: read_only(arrays[name], types.get(name, np.float32)) for name in fields})
 
 
-def frequent_words(with_word: Any, n_documents: int) -> Any:
-    """The words whose weights are kept as rows: in enough documents, and as many as there is room for."""
-    most = np.argsort(-with_word, kind="stable")[: MOST_IN_ROWS // max(n_documents, 1)]
-    return np.sort(most[with_word[most] > FREQUENT * n_documents])
+def common_tags(
+    counts: Any, n_words: int, min_documents: int = MIN_COMMON_TAG, max_entries: int = MAX_CENTROID_ENTRIES
+) -> Any:
+    """Return the tags whose vector sums are stored: on enough documents, and no more than ``max_entries`` allow."""
+    most_common = np.argsort(-counts, kind="stable")[: max_entries // max(n_words, 1)]
+    return np.sort(most_common[counts[most_common] >= min_documents])
 
 
-def in_steps(weights: Any) -> tuple[Any, Floats]:
-    """Rows (CSR) as whole numbers up to 65,535, and what one step is worth in each row."""
-    scales = np.maximum(weights.max(axis=1).toarray().ravel(), 1e-30) / np.float32(STEPS)
+def frequent_words(
+    counts: Any, n_documents: int, min_share: float = MIN_FREQUENT_WORD, max_entries: int = MAX_DENSE_ENTRIES
+) -> Any:
+    """Return the words with dense rows: in enough documents, and no more than ``max_entries`` allow."""
+    most_frequent = np.argsort(-counts, kind="stable")[: max_entries // max(n_documents, 1)]
+    return np.sort(most_frequent[counts[most_frequent] > min_share * n_documents])
+
+
+def quantise_rows(weights: Any) -> tuple[Any, Floats]:
+    """Return rows (CSR) as dense whole numbers up to DENSE_STEPS, and the size of a step in each row."""
+    scales = np.maximum(weights.max(axis=1).toarray().ravel(), 1e-30) / np.float32(DENSE_STEPS)
     rows = np.zeros(weights.shape, np.uint16)
     for row in range(len(scales)):
         entries = slice(weights.indptr[row], weights.indptr[row + 1])
@@ -289,23 +382,23 @@ def in_steps(weights: Any) -> tuple[Any, Floats]:
     return rows, scales
 
 
-def check_memory(memory: Memory, n_words: int) -> None:
-    """Raise if the arrays do not fit together: kernels do not look where they step."""
-    n_documents, n_tags = len(memory.tag_starts) - 1, len(memory.sizes)
-    sound = (
-        len(memory.word_starts) == n_words + 1
-        and _are_starts(memory.word_starts, len(memory.documents))
-        and _are_starts(memory.tag_starts, len(memory.tags))
-        and len(memory.weights) == len(memory.documents)
-        and len(memory.lengths) == len(memory.kinds) == n_tags
-        and _within(memory.documents, n_documents)
-        and _within(memory.tags, n_tags)
-        and len(memory.name_starts) == n_words + 1
-        and _are_starts(memory.name_starts, len(memory.name_tags))
-        and len(memory.name_shares) == len(memory.name_tags)
-        and _within(memory.name_tags, n_tags)
+def _check_index(index: TrainingIndex, n_words: int) -> None:
+    """Raise if the arrays are inconsistent: kernels do not check bounds."""
+    n_documents, n_tags = len(index.document_tag_starts) - 1, len(index.tag_counts)
+    consistent = (
+        len(index.posting_starts) == n_words + 1
+        and _are_starts(index.posting_starts, len(index.posting_documents))
+        and _are_starts(index.document_tag_starts, len(index.document_tags))
+        and len(index.posting_weights) == len(index.posting_documents)
+        and len(index.squared_norms) == len(index.tag_kinds) == n_tags
+        and _within(index.posting_documents, n_documents)
+        and _within(index.document_tags, n_tags)
+        and len(index.name_starts) == n_words + 1
+        and _are_starts(index.name_starts, len(index.name_tags))
+        and len(index.name_shares) == len(index.name_tags)
+        and _within(index.name_tags, n_tags)
     )
-    if not sound:
+    if not consistent:
         raise ValueError("the documents that its tag predictor remembers do not fit together")
 
 

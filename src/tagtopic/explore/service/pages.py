@@ -164,7 +164,7 @@ class Pages:
     def kinds(self) -> list[str]:
         """The kinds of tags there are."""
         predictor = self.explorer.model.tag_predictor_
-        return [] if predictor is None else list(predictor.kind_names)
+        return [] if predictor is None else list(predictor.kind_names_)
 
     def _tried(self, text: str, tags: list[str]) -> dict[str, Any]:
         typed = {"typed": text, "tags": tags, "reads_texts": self.explorer.reads_texts, "title": "Try it"}

@@ -40,7 +40,7 @@ class DuplicatePair:
 
     first: TagValue
     second: TagValue
-    topic_likeness: float
+    topic_similarity: float
     together: int
 
 
@@ -97,7 +97,7 @@ def audit_rows(explorer: Explorer, part: str) -> Iterator[dict[str, str | int | 
             yield {
                 "first": pair.first,
                 "second": pair.second,
-                "topic_likeness": round(pair.topic_likeness, 4),
+                "topic_similarity": round(pair.topic_similarity, 4),
                 "first_documents": pair.documents[0],
                 "second_documents": pair.documents[1],
                 "together": pair.together,
@@ -119,4 +119,4 @@ def _pair(pair: NearDuplicate, numbers: dict[str, int]) -> DuplicatePair:
     first, second = (
         TagValue(tag, numbers[tag], float(n)) for tag, n in zip((pair.first, pair.second), pair.documents, strict=True)
     )
-    return DuplicatePair(first, second, pair.topic_likeness, pair.together)
+    return DuplicatePair(first, second, pair.topic_similarity, pair.together)

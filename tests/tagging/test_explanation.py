@@ -1,4 +1,4 @@
-"""Each word is assigned to the tag that it came from."""
+"""Explanations: each word is assigned to the tag that it came from."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def fitted(kind: type[TagTopicModel], way: str) -> TagTopicModel:
 
 
 @pytest.mark.parametrize("way", ["map", "mixture", "paper", "collapsed"])
-def test_words_go_to_the_tag_that_uses_them(way: str) -> None:
+def test_words_are_assigned_to_the_tag_that_uses_them(way: str) -> None:
     found = fitted(TWTM, way).explain(CORPUS[18])
     assigned = {word.word: word.tag for word in found.words}
     assert assigned == {"engine": "by:Ada", "wheel": "by:Ada", "storm": "by:Mary", "ice": "by:Mary"}
@@ -49,7 +49,7 @@ def test_assignments_equal_the_expected_counts(way: str) -> None:
     np.testing.assert_allclose(expected[:-1], evaluated.credit, atol=0.03)
 
 
-def test_what_no_tag_speaks_of_is_the_latent_tag_s() -> None:
+def test_words_that_no_tag_explains_are_assigned_to_the_latent_tag() -> None:
     model = fitted(TWDA, "map")
     foreign = model.explain("ball letter dance letter " * 9, tags=["by:Ada"])
     own = model.explain("engine gear wheel engine " * 9, tags=["by:Ada"])
@@ -60,6 +60,6 @@ def test_what_no_tag_speaks_of_is_the_latent_tag_s() -> None:
     assert model.explain("engine").tag_shares == {}
 
 
-def test_only_one_document_is_explained() -> None:
+def test_more_than_one_document_is_an_error() -> None:
     with pytest.raises(ValueError, match="takes one document, not 24"):
         fitted(TWDA, "map").explain(CORPUS)

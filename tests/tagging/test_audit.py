@@ -1,4 +1,4 @@
-"""The audit finds tags that were put on documents at random, and names that mean the same."""
+"""The audit finds tags that were assigned to documents at random."""
 
 import numpy as np
 import pytest
@@ -7,15 +7,14 @@ from sklearn.metrics import roc_auc_score
 
 from tagtopic import TWDA, Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.tagging.audit import TagReport
-from tagtopic.tagging.duplicates import near_duplicates
+from tagtopic.tagging import TagReport
 
 PLANTED = make_tagged_corpus(900, 16, 40, 600, tags_per_document=(1, 2), tag_concentration=0.03, random_state=2).corpus
 TRAIN, TEST = PLANTED.split(0.3, random_state=0)
 
 
 def with_noise(corpus: Corpus) -> tuple[Corpus, set[tuple[str, str]]]:
-    """The corpus with one more tag a document, drawn at random; and which were added."""
+    """Return the corpus with one more random tag per document, and the entries that were added."""
     drawn = np.random.default_rng(0).integers(corpus.n_tags, size=len(corpus))
     added = sp.csr_array((np.ones(len(corpus), np.int8), (np.arange(len(corpus)), drawn)), shape=corpus.tags.shape)
     both = sp.csr_array(corpus.tags + added)
@@ -41,7 +40,7 @@ def audited(model: TWDA) -> tuple[TagReport, set[tuple[str, str]]]:
     return model.audit_tags(corpus), noise
 
 
-def test_random_tags_are_found_and_come_first(audited: tuple[TagReport, set[tuple[str, str]]]) -> None:
+def test_random_tags_are_the_least_plausible(audited: tuple[TagReport, set[tuple[str, str]]]) -> None:
     report, noise = audited
     is_noise = [(entry.document, entry.tag) in noise for entry in report.entries]
     assert roc_auc_score(is_noise, [-entry.plausibility for entry in report.entries]) > 0.85
@@ -50,7 +49,7 @@ def test_random_tags_are_found_and_come_first(audited: tuple[TagReport, set[tupl
     assert plausibility == sorted(plausibility)
 
 
-def test_p_values_of_random_tags_are_uniform_or_cautious(
+def test_p_values_of_random_tags_are_uniform_or_conservative(
     audited: tuple[TagReport, set[tuple[str, str]]],
 ) -> None:
     report, noise = audited
@@ -60,7 +59,9 @@ def test_p_values_of_random_tags_are_uniform_or_cautious(
         assert level / 2 - 0.02 < share < level + 0.1
 
 
-def test_the_evidence_goes_with_the_verdict(audited: tuple[TagReport, set[tuple[str, str]]]) -> None:
+def test_implausible_tags_have_low_weights_and_list_words(
+    audited: tuple[TagReport, set[tuple[str, str]]],
+) -> None:
     report, _ = audited
     worst = report.entries[:50]
     assert np.mean([entry.weight < entry.expected_weight for entry in worst]) > 0.8
@@ -69,7 +70,7 @@ def test_the_evidence_goes_with_the_verdict(audited: tuple[TagReport, set[tuple[
     assert {tag.tag for tag in report.tags} == {entry.tag for entry in report.entries}
 
 
-def test_documents_of_the_training_are_judged_as_if_they_were_new(model: TWDA) -> None:
+def test_training_documents_are_scored_like_new_ones(model: TWDA) -> None:
     corpus, noise = with_noise(TRAIN)
     report = model.audit_tags(corpus)
     is_noise = np.array([(entry.document, entry.tag) in noise for entry in report.entries])
@@ -78,26 +79,13 @@ def test_documents_of_the_training_are_judged_as_if_they_were_new(model: TWDA) -
     assert own == pytest.approx(fresh, abs=0.06)
 
 
-def test_a_tag_that_says_nothing_is_the_worst() -> None:
+def test_a_noise_tag_is_among_the_least_plausible() -> None:
     random = np.random.default_rng(1)
     tags = [[*document.tags, *(["noise"] if random.random() < 0.1 else [])] for document in TRAIN]
     corpus = Corpus.from_counts(TRAIN.counts, tags, words=TRAIN.words, ids=TRAIN.ids)
     report = TWDA(16, random_state=0, max_iter=15, progress=False).fit(corpus).audit_tags(corpus)
     places = [tag.tag for tag in report.tags]
     assert places.index("noise") < 4
-
-
-def test_names_that_differ_by_punctuation_or_one_letter_may_be_one_tag() -> None:
-    names = ["in:U.S.A.", "in:USA", "by:Neubig, Graham", "by:Graham Neubig", "by:José Ruiz", "by:Jose Ruiz",
-             "year:1998", "year:1999", "by:Usa", "by:Catherine", "by:Katherine Other"]  # fmt: skip
-    topics = np.full((len(names), 4), 0.25)
-    tags = sp.csr_array(np.eye(len(names), dtype=np.int8))
-    found = {(pair.first, pair.second) for pair in near_duplicates(names, topics, tags)}
-    assert found == {tuple(names[0:2]), tuple(names[2:4]), tuple(names[4:6])}
-    together = sp.csr_array(np.ones((3, len(names)), dtype=np.int8))
-    assert near_duplicates(names, topics, together) == []  # on the same documents: two people
-    topics[1] = [0, 0, 0, 1]
-    assert ("in:U.S.A.", "in:USA") not in {(p.first, p.second) for p in near_duplicates(names, topics, tags)}
 
 
 def test_documents_without_tags_cannot_be_audited(model: TWDA) -> None:
@@ -109,7 +97,7 @@ def plausibilities(model: TWDA, corpus: Corpus, document: str) -> dict[str, floa
     return {entry.tag: entry.plausibility for entry in model.audit_tags(corpus).entries if entry.document == document}
 
 
-def test_a_document_is_not_judged_by_itself_though_another_has_its_words() -> None:
+def test_a_document_is_left_out_of_its_own_score_though_another_has_its_words() -> None:
     wrong = next(tag for tag in TRAIN.tag_names if tag not in TRAIN[0].tags)
     found = []
     for first in (1, 0):  # without the document whose copy is the last, and with it
@@ -123,9 +111,9 @@ def test_a_document_is_not_judged_by_itself_though_another_has_its_words() -> No
     assert found[1][wrong] < 0.5
 
 
-def test_documents_are_known_again_though_words_of_them_were_held_out() -> None:
+def test_training_documents_are_recognised_though_words_of_them_were_held_out() -> None:
     tags = [[*document.tags, f"only {i}"] for i, document in enumerate(TRAIN)]
     corpus = Corpus.from_counts(TRAIN.counts, tags, words=TRAIN.words)
-    watched = TWDA(8, random_state=0, max_iter=3, validation_fraction=0.5, progress=False).fit(corpus)
-    report = watched.audit_tags(corpus)
+    fitted = TWDA(8, random_state=0, max_iter=3, validation_fraction=0.5, progress=False).fit(corpus)
+    report = fitted.audit_tags(corpus)
     assert {entry.plausibility for entry in report.entries if entry.tag.startswith("only ")} == {0.5}

@@ -1,14 +1,16 @@
-"""Tags that are missing are found again, with probabilities that mean something."""
+"""Tag prediction: planted tags are found, with calibrated probabilities, by a model and by a predictor alone."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from tagtopic import LDA, TWDA, TWTM, Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.models._io import ModelFileError
-from tagtopic.tagging.predictor import TagPredictor
+from tagtopic.tagging import TagPredictor
 
 PLANTED = make_tagged_corpus(900, 16, 30, 600, tags_per_document=(1, 3), tag_concentration=0.03, random_state=1).corpus
 TRAIN, TEST = PLANTED.split(0.3, random_state=0)
@@ -41,11 +43,11 @@ def test_planted_tags_are_found(model: TWDA) -> None:
     by_chance = 5 / 30
     assert recall(model, 5) > 3.5 * by_chance
     assert recall(model, 5, method="likelihood") > 2 * by_chance
-    assert recall(model, 30) > 0.95  # of all tags only those that no like document has are missing
+    assert recall(model, 30) > 0.95  # only tags that no similar document has are missing
 
 
-def test_the_paper_s_score_is_of_a_document_with_that_tag_alone(model: TWDA) -> None:
-    """By hand: the tag's topics and the latent tag's, by their priors; of TWTM, which has none, the tag's alone."""
+def test_the_likelihood_is_of_a_document_with_one_tag(model: TWDA) -> None:
+    """By hand: the topics of the tag and the latent tag, by their priors; in TWTM, which has none, of the tag alone."""
     twtm = TWTM(6, max_iter=5, random_state=0, progress=False).fit(TRAIN)
     even = np.full((1, model.n_topics), 1 / model.n_topics)
     for fitted, mixes in ((model, (model.tag_topics_ + 5 * even) / 6), (twtm, twtm.tag_topics_)):
@@ -67,7 +69,7 @@ def test_probabilities_are_calibrated(model: TWDA) -> None:
     assert right[given > 0.5].mean() > 0.5 > right[given < 0.2].mean()
 
 
-def test_the_likeliest_come_first_and_tags_on_the_documents_do_not_matter(model: TWDA) -> None:
+def test_tags_are_sorted_by_probability_and_do_not_depend_on_the_tags_of_the_documents(model: TWDA) -> None:
     untagged = Corpus.from_counts(TEST.counts, words=TEST.words)
     found = model.predict_tags(TEST[:20])
     assert found == model.predict_tags(untagged[:20])
@@ -78,13 +80,13 @@ def test_the_likeliest_come_first_and_tags_on_the_documents_do_not_matter(model:
         assert all(0 <= value <= 1 for value in values)
 
 
-def test_batches_and_threads_do_not_matter(model: TWDA) -> None:
+def test_predictions_do_not_depend_on_batches_and_threads(model: TWDA) -> None:
     whole = model.predict_tags(TEST)
     assert [model.predict_tags(TEST[[i]])[0] for i in (0, 100)] == [whole[0], whole[100]]
-    assert TagPredictor.fit(TRAIN, n_jobs=1) == TagPredictor.fit(TRAIN, n_jobs=3)
+    assert TagPredictor(n_jobs=1).fit(TRAIN) == TagPredictor(n_jobs=3).fit(TRAIN)
 
 
-def test_a_sentence_and_its_kinds_after_save_and_load(films: TWDA, tmp_path: Path) -> None:
+def test_sentences_and_kinds_are_predicted_after_save_and_load(films: TWDA, tmp_path: Path) -> None:
     films.save(tmp_path / "films.tagtopic")
     again = TWDA.load(tmp_path / "films.tagtopic")
     (tags,) = again.predict_tags(["the detective finds the killer"])
@@ -96,13 +98,12 @@ def test_a_sentence_and_its_kinds_after_save_and_load(films: TWDA, tmp_path: Pat
     assert films.predict_tags(["a planet"], 1, method="likelihood")[0][0][0].endswith(("space", "Eve"))
 
 
-def test_a_tag_far_from_the_text_is_found_when_it_is_asked_for_and_the_others_stay_as_they_are() -> None:
+def test_rare_dissimilar_tags_are_predicted_by_kind_and_do_not_change_the_others() -> None:
     random = np.random.default_rng(0)
     texts = [" ".join(random.choice([f"w{side}{i}" for i in range(30)], 12)) + " shared" for side in (0, 1) * 200]
     tags = [[f"side:{i % 2}", f"day:{i % 7}"] + ["rare:far"] * (i == 1) + ["rare:near"] * (i == 2) for i in range(400)]
     corpus = Corpus.from_texts(texts, tags)
-    predictor = TagPredictor.fit(corpus)
-    assert predictor is not None
+    predictor = TagPredictor().fit(corpus)
     (few,) = predictor.predict(corpus.counts[[0]], 5)
     (all_tags,) = predictor.predict(corpus.counts[[0]], 11)
     (rare,) = predictor.predict(corpus.counts[[0]], 2, kinds=["rare"])
@@ -113,13 +114,13 @@ def test_a_tag_far_from_the_text_is_found_when_it_is_asked_for_and_the_others_st
 
 
 @pytest.mark.filterwarnings("ignore:none of the words")
-def test_without_known_words_the_shares_of_the_tags_speak(films: TWDA) -> None:
+def test_documents_without_known_words_get_the_most_common_tags(films: TWDA) -> None:
     (tags,) = films.predict_tags(["zzz qqq"])
     assert tags[0][1] == pytest.approx(0.5)
     assert len(tags) == 4
 
 
-def test_what_cannot_be_asked(films: TWDA) -> None:
+def test_impossible_requests_are_errors(films: TWDA) -> None:
     with pytest.raises(ValueError, match="no tags of kind 'year'; it has 'director', 'genre'"):
         films.predict_tags(["a ship"], kinds=["year"])
     with pytest.raises(ValueError, match="expected one of 'neighbours', 'likelihood'"):
@@ -129,19 +130,18 @@ def test_what_cannot_be_asked(films: TWDA) -> None:
         untagged.predict_tags(TEST)
 
 
-def test_a_predictor_made_later_is_the_one_of_the_fit(model: TWDA) -> None:
+def test_fit_tag_predictor_equals_the_predictor_of_the_fit(model: TWDA) -> None:
     fitted = model.tag_predictor_
     assert model.fit_tag_predictor(TRAIN).tag_predictor_ == fitted
 
 
-def test_a_corpus_too_large_to_remember_is_remembered_in_part() -> None:
-    part = TagPredictor.fit(TRAIN, most_entries=5000)
-    assert part is not None
-    assert 4000 < len(part.memory.documents) <= 5000
+def test_a_corpus_too_large_for_the_index_is_sampled() -> None:
+    part = TagPredictor(max_entries=5000).fit(TRAIN)
+    assert 4000 < len(part.index_.posting_documents) <= 5000
     assert len(part.predict(TEST.counts[:3])) == 3
 
 
-def test_a_tampered_memory_is_damage(films: TWDA, tmp_path: Path) -> None:
+def test_an_inconsistent_index_in_a_file_is_an_error(films: TWDA, tmp_path: Path) -> None:
     from safetensors import safe_open
     from safetensors.numpy import save_file
 
@@ -154,7 +154,7 @@ def test_a_tampered_memory_is_damage(films: TWDA, tmp_path: Path) -> None:
         TWDA.load(tmp_path / "bad.tagtopic")
 
 
-def test_fractional_counts_are_not_cut_to_whole_ones() -> None:
+def test_fractional_counts_are_not_truncated() -> None:
     tags = [list(document.tags) for document in TRAIN]
     shares = TRAIN.counts / np.asarray(TRAIN.lengths())[:, None]
     learnt = TWDA(16, random_state=0, max_iter=5, progress=False).fit(shares, tags=tags)
@@ -164,5 +164,64 @@ def test_fractional_counts_are_not_cut_to_whole_ones() -> None:
 
 
 @pytest.mark.parametrize("method", ["neighbours", "likelihood"])
-def test_of_no_kind_there_are_no_tags(films: TWDA, method: str) -> None:
+def test_no_kinds_give_no_tags(films: TWDA, method: str) -> None:
     assert films.predict_tags(["a ship", ""], kinds=[], method=method) == [[], []]
+
+
+def test_a_predictor_alone_equals_that_of_a_model(films: TWDA) -> None:
+    texts, tags = [text for text, _ in FILMS], [tags for _, tags in FILMS]
+    corpus = Corpus.from_texts(texts, tags, stop_words="en")
+    alone = TagPredictor().fit(corpus)
+    assert alone == films.tag_predictor_
+    assert alone.predict(texts, 3) == films.predict_tags(texts, 3)
+    assert alone.predict(corpus, 3) == alone.predict(corpus.counts, 3) == alone.predict(texts, 3)
+    assert alone.predict(["a planet"], 1, kinds=["director"])[0][0][0] == "director:Eve"
+
+
+def test_texts_and_counts_with_tags_are_fitted_like_the_corpus_made_from_them() -> None:
+    texts, tags = [text for text, _ in FILMS], [tags for _, tags in FILMS]
+    corpus = Corpus.from_texts(texts, tags)
+    expected = TagPredictor().fit(corpus)
+    assert TagPredictor().fit(texts, tags=tags) == expected
+    by_counts = TagPredictor().fit(corpus.counts, tags=tags)
+    assert by_counts.predict(corpus.counts, 2) != []
+    with pytest.raises(ValueError, match="does not know how texts become words"):
+        by_counts.predict(texts)
+
+
+def test_probabilities_as_a_sparse_matrix() -> None:
+    predictor = TagPredictor().fit(TRAIN)
+    table = predictor.predict_proba(TEST[:20], n=5)
+    assert table.shape == (20, TRAIN.n_tags)
+    for row, ranked in enumerate(predictor.predict(TEST[:20], n=5)):
+        assert {
+            predictor.tag_names_[j]: p for j, p in zip(table[[row]].indices, table[[row]].data, strict=True)
+        } == dict(ranked)
+
+
+def test_the_predictor_follows_scikit_learn() -> None:
+    predictor = TagPredictor(n_jobs=2, n_examples=50)
+    assert predictor.get_params()["n_examples"] == 50
+    fitted = predictor.fit(TRAIN)
+    assert fitted is predictor
+    copy = clone(predictor)
+    assert copy.get_params() == predictor.get_params()
+    with pytest.raises(NotFittedError):
+        copy.predict(TEST)
+
+
+def test_a_corpus_without_tags_cannot_be_fitted() -> None:
+    with pytest.raises(ValueError, match="nothing to predict"):
+        TagPredictor().fit(Corpus.from_texts(["a ship", "a planet"]))
+    with pytest.raises(TypeError, match="X is one string"):
+        TagPredictor().fit("a ship")
+    predictor = TagPredictor().fit(TRAIN)
+    with pytest.raises(ValueError, match="n=0"):
+        predictor.predict(TEST, 0)
+
+
+def test_an_extended_predictor_predicts_the_same() -> None:
+    predictor = TagPredictor().fit(TRAIN)
+    extended = predictor.extended((*TRAIN.words, "new"), (*TRAIN.tag_names, "year:2001"))
+    assert extended.predict(TEST, 5) == predictor.predict(TEST, 5)
+    assert extended.kind_names_ == ("", "year")

@@ -1,30 +1,28 @@
-"""What tags are called, as evidence."""
+"""Words of tag names as evidence."""
 
 import numpy as np
 import pytest
 
 from tagtopic import TWDA, Corpus
-from tagtopic.models._queries import suggest_names
 from tagtopic.tagging import tag_names as names
 from tagtopic.tagging.tag_names import name_shares, name_words
-from tagtopic.tagging.training_index import few_words
 
 
-def test_a_name_is_what_stands_after_the_kind() -> None:
+def test_the_name_is_the_part_after_the_kind() -> None:
     assert name_words("keyword:Serial-Killer (real)") == {"serial", "killer", "real"}
     assert name_words("python") == {"python"}
     assert name_words("debtag:works-with::audio_file") == {"works", "with", "audio", "file"}
 
 
-def test_the_words_of_a_name_share_it_by_their_scores() -> None:
-    scores = np.array([1.0, 3.0, 2.0], np.float32)
+def test_words_have_shares_of_a_name_by_idf() -> None:
+    idf = np.array([1.0, 3.0, 2.0], np.float32)
     tags = ["k:serial killer", "k:killer whale", "k:end of killer", "k:nobody"]
-    table = name_shares(tags, ["serial", "killer", "end"], scores).toarray()
+    table = name_shares(tags, ["serial", "killer", "end"], idf).toarray()
     np.testing.assert_allclose(table[:, 0], [0.25, 0.75, 0])
-    np.testing.assert_allclose(table[:, 1], [0, 0.5, 0])  # the rarest word stands for the whale
-    np.testing.assert_allclose(table[:, 2], [0, 0.6, 0.4])  # "of" is too short to be missed
+    np.testing.assert_allclose(table[:, 1], [0, 0.5, 0])  # the unknown whale counts like the rarest word
+    np.testing.assert_allclose(table[:, 2], [0, 0.6, 0.4])  # "of" is a function word
     assert not table[:, 3].any()
-    assert name_shares([], ["serial"], scores[:1]).shape == (1, 0)
+    assert name_shares([], ["serial"], idf[:1]).shape == (1, 0)
 
 
 def test_a_rare_tag_is_predicted_by_its_name() -> None:
@@ -39,29 +37,12 @@ def test_a_rare_tag_is_predicted_by_its_name() -> None:
     assert [tags[0][0] for tags in found] == [f"keyword:{thing}" for thing in things]
 
 
-def test_short_texts_are_parts_of_documents() -> None:
-    counts = Corpus.from_counts(np.random.default_rng(0).poisson(2, (50, 30))).counts
-    few = few_words(counts, 5, np.random.default_rng(1))
-    lengths = np.diff(few.indptr)
-    assert set(lengths) == {1, 2, 3, 4}
-    assert ((few != 0).multiply(few != counts)).nnz == 0
-    assert few.toarray()[few.toarray() > 0] == pytest.approx(counts.toarray()[few.toarray() > 0])
-
-
 def test_shares_do_not_depend_on_the_order_of_a_set(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [f"word{i}" for i in range(40)]
-    scores = (10.0 ** np.random.default_rng(0).uniform(-3, 3, 40)).astype(np.float32)
+    idf = (10.0 ** np.random.default_rng(0).uniform(-3, 3, 40)).astype(np.float32)
     found = []
     for order in (words, words[::-1], words[5:] + words[:5]):
         monkeypatch.setattr(names, "name_words", lambda _, order=order: list(order))
-        found.append(names.name_shares(["a name"], words, scores).toarray())
+        found.append(names.name_shares(["a name"], words, idf).toarray())
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
-
-
-def test_tags_that_may_be_meant() -> None:
-    names = ("keyword:heist", "keyword:hero", "Heist", "director:Ridley Scott")
-    assert suggest_names("heist", names)[:2] == ["keyword:heist", "Heist"]
-    assert suggest_names("ridley scott", names) == ["director:Ridley Scott"]
-    assert suggest_names("Ridly Scott", names) == ["director:Ridley Scott"]
-    assert suggest_names("zzz", names) == []

@@ -1,0 +1,74 @@
+"""The training index: weights of words, dense rows of frequent words, and the samples it is built from."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tagtopic import Corpus
+from tagtopic.tagging.training_index import (
+    SATURATION,
+    common_tags,
+    document_vectors,
+    frequent_words,
+    inverse_document_frequencies,
+    quantise_rows,
+    queries_from_counts,
+    subsample_words,
+)
+
+RNG = np.random.default_rng(0)
+SHARES = np.linspace(0.02, 0.9, 30)
+COUNTS = sp.csr_array((RNG.poisson(1.5, (100, 30)) * (RNG.random((100, 30)) < SHARES)).astype(np.int32))
+
+
+def test_quantised_rows_are_at_most_half_a_step_off() -> None:
+    weights = sp.csr_array(RNG.random((7, 50)) * (RNG.random((7, 50)) < 0.5), dtype=np.float32)
+    weights = sp.csr_array(sp.vstack([weights, sp.csr_array((1, 50), dtype=np.float32)]))
+    rows, scales = quantise_rows(weights)
+    assert rows.max(axis=1).tolist() == [65535] * 7 + [0]
+    largest = weights.toarray().max(axis=1, keepdims=True)
+    assert np.all(np.abs(rows * scales[:, None] - weights.toarray()) <= 0.51 * largest / 65535)
+
+
+def test_dense_rows_are_limited_to_the_most_frequent_words() -> None:
+    counts = np.array([3, 90, 70, 80, 90, 7])
+    assert frequent_words(counts, 100, 0.07).tolist() == [1, 2, 3, 4]
+    assert frequent_words(counts, 100, 0.07, max_entries=399).tolist() == [1, 3, 4]
+
+
+def test_stored_sums_are_limited_to_the_most_common_tags() -> None:
+    counts = np.array([3, 9, 7, 8, 9])
+    assert common_tags(counts, 10, 7).tolist() == [1, 2, 3, 4]
+    assert common_tags(counts, 10, 7, max_entries=39).tolist() == [1, 3, 4]
+
+
+def test_weights_have_the_bits_of_the_formula() -> None:
+    counts, idf = (
+        sp.csr_array(sp.vstack([COUNTS, sp.csr_array((1, 30), dtype=np.int32)])),
+        inverse_document_frequencies(COUNTS) / 50,
+    )
+    counts.data[0] = 3_000
+    data = counts.data.astype(np.float32)
+    data = data * (1 + SATURATION) / (data + SATURATION) * idf[counts.indices]
+    owner = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    lengths = np.sqrt(np.bincount(owner, weights=data.astype(np.float64) ** 2, minlength=counts.shape[0]))
+    expected = (data / lengths[owner]).astype(np.float32)
+    np.testing.assert_array_equal(document_vectors(counts, idf).data, expected)
+    some = queries_from_counts(counts, 20, 101, idf)
+    assert some.starts[0] == 0
+    np.testing.assert_array_equal(some.weights, expected[counts.indptr[20] :])
+    np.testing.assert_array_equal(some.words, counts.indices[counts.indptr[20] :])
+
+
+def test_documents_of_another_vocabulary_are_refused() -> None:
+    with pytest.raises(ValueError, match="are of 30 words, the tag predictor's of 29"):
+        document_vectors(COUNTS, inverse_document_frequencies(COUNTS)[:29])
+
+
+def test_subsampled_documents_have_a_few_of_their_words() -> None:
+    counts = Corpus.from_counts(np.random.default_rng(0).poisson(2, (50, 30))).counts
+    few = subsample_words(counts, 5, np.random.default_rng(1))
+    lengths = np.diff(few.indptr)
+    assert set(lengths) == {1, 2, 3, 4}
+    assert ((few != 0).multiply(few != counts)).nnz == 0
+    assert few.toarray()[few.toarray() > 0] == pytest.approx(counts.toarray()[few.toarray() > 0])
