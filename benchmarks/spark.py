@@ -154,7 +154,7 @@ def cells(arguments: argparse.Namespace) -> list[Cell]:
 
 
 def measure_all(corpus: Corpus, results: Path, arguments: argparse.Namespace) -> None:
-    from tagtopic.engines.spark.session import open_context
+    from tagtopic.engines.spark.context import open_context
 
     done = [{name: row[name] for name in ("topics", "ratio", "workers", "inference")} for row in read(results)]
     pending = [cell for cell in cells(arguments) if cell not in done]

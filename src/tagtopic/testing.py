@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TypeVar
 
 import tagtopic
-from tagtopic.engines.spark.session import require_java, require_pyspark
+from tagtopic.engines.spark.context import require_java, require_pyspark
 
 Found = TypeVar("Found")
 

@@ -15,7 +15,7 @@ from tagtopic import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Engine, Statistics
 from tagtopic.engines.local import LocalEngine
-from tagtopic.engines.spark.session import SparkMissingError, require_java
+from tagtopic.engines.spark.context import SparkMissingError, require_java
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.priors.tag_weights import HyperPrior
 from tagtopic.inference.types import Parameters, Priors
@@ -47,7 +47,7 @@ def cluster() -> Iterator[SparkCluster]:
 
 @pytest.fixture(scope="session")
 def context(cluster: SparkCluster) -> Iterator[Any]:
-    from tagtopic.engines.spark.session import open_context
+    from tagtopic.engines.spark.context import open_context
 
     opened = open_context(cluster.master, CONFIG)
     yield opened

@@ -31,8 +31,8 @@ def table() -> pa.Table:
 def test_answers_are_those_of_one_machine(context: Any, table: pa.Table, tmp_path: Path) -> None:
     from pyspark.sql import SparkSession
 
+    from tagtopic.engines.spark.context import context_of
     from tagtopic.engines.spark.frames import apply_model
-    from tagtopic.engines.spark.session import context_of
 
     corpus = Corpus.read(table, text="body", tags=["author", "year"], min_df=1)
     model = TWDA(n_topics=3, max_iter=5, random_state=0).fit(corpus)

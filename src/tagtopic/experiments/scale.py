@@ -77,7 +77,7 @@ def _workers(plan: Plan) -> tuple[int, ...]:
     wanted = tuple(n for n in wanted if n > 0)
     if not wanted:
         return ()
-    from tagtopic.engines.spark.session import SparkMissingError, require_java, require_pyspark
+    from tagtopic.engines.spark.context import SparkMissingError, require_java, require_pyspark
 
     try:
         require_pyspark()
@@ -138,7 +138,7 @@ class _SharedCluster:
     def context(self, workers: int) -> Any:
         if workers != self.workers:
             self.close()
-            from tagtopic.engines.spark.session import open_context
+            from tagtopic.engines.spark.context import open_context
             from tagtopic.testing import QUICK_START, SparkCluster
 
             config = {

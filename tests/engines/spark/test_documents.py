@@ -11,8 +11,8 @@ import pytest
 
 from tagtopic import TWDA, Corpus
 from tagtopic.corpus.reading.reader import request_of
-from tagtopic.engines.spark.frames import Answering, Hear, PackDocuments, arrow_types, unpack
-from tagtopic.engines.spark.source import pack
+from tagtopic.engines.distributed.reading import pack_batches
+from tagtopic.engines.spark.frames import ApplyModel, CheckPartition, PackDocuments, answer_types, unpack_batches
 
 LINES = [
     b'{"text": "a", "author": ["Ada", "Mary"]}',
@@ -24,7 +24,7 @@ LINES = [
 
 def partition(lines: list[bytes]) -> list[bytes]:
     batch = pa.record_batch({"line": pa.array(lines, pa.binary())})
-    return [cell.as_py() for packed in pack([batch]) for cell in packed.column(0)]
+    return [cell.as_py() for packed in pack_batches([batch]) for cell in packed.column(0)]
 
 
 def request(on_error: str) -> Any:
@@ -35,7 +35,7 @@ def test_documents_are_those_of_one_machine() -> None:
     first, second = partition(LINES[:2]), partition(LINES[2:])
     make = PackDocuments("jsonl", request("skip"), (0, 2))
     packed = [cell for number, part in enumerate((first, second)) for (cell,) in make(number, part)]
-    found = [row for batch in unpack([pa.record_batch({"batch": packed})]) for row in batch.to_pylist()]
+    found = [row for batch in unpack_batches([pa.record_batch({"batch": packed})]) for row in batch.to_pylist()]
     with pytest.warns(UserWarning, match="1 of 4 rows"):
         here = Corpus.read(io.BytesIO(b"\n".join(LINES)), tags="author", format="jsonl", on_error="skip")
     assert [row["id"] for row in found] == list(here.ids)
@@ -44,10 +44,10 @@ def test_documents_are_those_of_one_machine() -> None:
 
 
 def test_a_line_that_is_cut_off_is_heard_of() -> None:
-    (heard,) = Hear("jsonl", request("raise"))(1, partition(LINES))
+    (heard,) = CheckPartition("jsonl", request("raise"))(1, partition(LINES))
     assert heard.error is not None
     assert heard.error.startswith("part 2 of the source, line 3: is not JSON")
-    (heard,) = Hear("jsonl", request("skip"))(1, partition(LINES))
+    (heard,) = CheckPartition("jsonl", request("skip"))(1, partition(LINES))
     assert (heard.n_documents, heard.n_skipped, heard.error) == (3, 1, None)
 
 
@@ -57,9 +57,9 @@ def model() -> Any:
     return TWDA(2, max_iter=2, random_state=0).fit(Corpus.read(rows, tags="author", min_df=1))
 
 
-def answering(model: Any, *answers: str) -> Answering:
+def answering(model: Any, *answers: str) -> ApplyModel:
     reading = {"text": "text", "tags": "author", "tag_separator": None, "on_error": "skip"}
-    return Answering(SimpleNamespace(value=model), reading, answers, None, {"n": 1})  # type: ignore[arg-type]
+    return ApplyModel(SimpleNamespace(value=model), reading, answers, None, {"n": 1})  # type: ignore[arg-type]
 
 
 def test_only_what_is_asked_is_inferred(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,4 +74,4 @@ def test_rows_that_cannot_be_read_are_left_out_beside_their_columns(model: Any) 
     (found,) = answering(model, "tag_weights")([batch, batch[1:2]])
     rows = found.to_pylist()
     assert [(row["n"], row["tag_weights"][0]["tag"]) for row in rows] == [(1, "author:Ada"), (3, "author:Mary")]
-    assert found.schema.field("tag_weights").type == arrow_types()["tag_weights"]
+    assert found.schema.field("tag_weights").type == answer_types()["tag_weights"]

@@ -19,10 +19,10 @@ from tagtopic.corpus import ReadError
 from tagtopic.corpus.reading.reader import request_of
 from tagtopic.corpus.reading.rows import Wanted
 from tagtopic.corpus.text.rules import with_options
-from tagtopic.engines.distributed.builder import IDS
+from tagtopic.engines.distributed.reading import IDS, TABLE, pack_batches
 from tagtopic.engines.distributed.scratch import Scratch
 from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
-from tagtopic.engines.spark.source import TABLE, Source, format_of, is_readable, open_source, pack, paths_of
+from tagtopic.engines.spark.source import Source, format_of, is_readable, open_source, paths_of
 
 WORDS = ["the", "of", "and", "a", "engine", "wheel", "card", "number", "monster", "storm", "night", "ice"]
 
@@ -79,7 +79,7 @@ def read_here(table: pa.Table, cuts: Iterable[int], block_entries: int = 100, **
     """The table cut into partitions (some may be empty) and read."""
     bounds = [0, *cuts, len(table)]
     parts = [
-        [cell.as_py() for batch in pack(table[first:last].to_batches()) for cell in batch.column(0)]
+        [cell.as_py() for batch in pack_batches(table[first:last].to_batches()) for cell in batch.column(0)]
         for first, last in pairwise(bounds)
     ]
     request = request_of(text="body", tags=None, id=None, tag_separator=None, on_error="raise")
@@ -128,7 +128,7 @@ def test_words_can_be_taken_out_of_some_documents() -> None:
     whole, rows = read_here(table, [30]), np.array([3, 30, 59])
     expected = Corpus.read(table, text="body")
     taken = np.minimum(expected[rows].counts.data, 1)
-    less = whole._built.less(_taken(expected, rows, taken))
+    less = whole._stored.less(_taken(expected, rows, taken))
     left = np.array(expected.counts.toarray())
     left[rows] -= left[rows] > 0
     np.testing.assert_array_equal(less.document_sizes[0], (left > 0).sum(axis=1))
@@ -136,9 +136,9 @@ def test_words_can_be_taken_out_of_some_documents() -> None:
 
 def _taken(corpus: Corpus, rows: Any, taken: Any) -> Any:
     from tagtopic._core.arrays import offsets_of
-    from tagtopic.engines.distributed.builder import Taken
+    from tagtopic.engines.distributed.reading import RemovedWords
 
-    return Taken(rows, offsets_of(corpus.document_sizes()[0][rows]), taken)
+    return RemovedWords(rows, offsets_of(corpus.document_sizes()[0][rows]), taken)
 
 
 class HereCluster:

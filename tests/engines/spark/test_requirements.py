@@ -11,12 +11,12 @@ import pytest
 
 from tagtopic import TWDA
 from tagtopic.engines import SparkEngine
-from tagtopic.engines.spark import session
-from tagtopic.engines.spark.session import SparkMissingError, require_java
+from tagtopic.engines.spark import context as context
+from tagtopic.engines.spark.context import SparkMissingError, require_java
 
 
 def test_without_pyspark_the_extra_is_named(monkeypatch: Any) -> None:
-    monkeypatch.setattr(session, "find_spec", lambda name: None)
+    monkeypatch.setattr(context, "find_spec", lambda name: None)
     with pytest.raises(SparkMissingError, match=r"pip install 'tagtopic\[spark\]'"):
         SparkEngine(master="local[1]")
 

@@ -18,7 +18,7 @@ from tagtopic._core.arrays import Float64s, Int32s, Int64s, offsets_of
 from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.base import Session, Statistics
 from tagtopic.engines.blocks import Block
-from tagtopic.engines.distributed.builder import RemoteBlock
+from tagtopic.engines.distributed.reading import RemoteBlock
 from tagtopic.engines.distributed.scratch import FRESH, Parcel, Scratch
 from tagtopic.engines.distributed.tasks import (
     AddRows,

@@ -1,14 +1,14 @@
-"""A corpus whose documents never come to the driver: they are read, counted and kept by executors.
+"""A corpus whose documents executors read, count and store.
 
-The driver has the names of words and tags, their frequencies, and how many different words and tags each document has
-(8 bytes a document). Some documents can be fetched by their positions: what a fit looks at closely is a sample.
+The driver has the names of words and tags, their frequencies, and the numbers of different words and tags of each
+document (8 bytes a document). Documents can be fetched by their positions: a fit needs samples of them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,33 +18,48 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Int32s, Int64s, offsets_of
-from tagtopic._core.arrays import take_rows as take_rows
+from tagtopic._core.arrays import Int32s, Int64s, offsets_of, take_rows
 from tagtopic._core.strings import StringArray
-from tagtopic.corpus import Corpus, TextRules
+from tagtopic.corpus import Corpus
+from tagtopic.corpus import vocabulary as columns
 from tagtopic.corpus.collection import RemoteCorpus
 from tagtopic.corpus.corpus import Document, _positions
 from tagtopic.corpus.matrices import csr
+from tagtopic.corpus.reading.errors import ReadError
 from tagtopic.corpus.reading.reader import Request
-from tagtopic.corpus.text.rules import TagRules
-from tagtopic.engines.distributed.builder import (
+from tagtopic.corpus.text.rules import TagRules, TextRules
+from tagtopic.corpus.vocabulary import Frequencies
+from tagtopic.engines.distributed.reading import (
     IDS,
     PART_BITS,
-    BlockSizes,
+    BlockSummary,
     Columns,
-    Count,
-    Counted,
-    Pick,
+    CountBlocks,
+    CountedBlock,
     RemoteBlock,
-    Store,
-    Taken,
-    as_slots,
+    RemovedWords,
+    SelectBlocks,
+    StoreBlocks,
+    as_partitions,
+    check_reports,
 )
-from tagtopic.engines.distributed.placement import Built
 from tagtopic.engines.distributed.scratch import FRESH, Parcel, Rooms, Scratch
 from tagtopic.engines.distributed.tasks import Slot, use_up
-from tagtopic.engines.distributed.vocabulary import Vocabulary, gather
-from tagtopic.engines.spark.cluster import SparkExecutors
+from tagtopic.engines.distributed.vocabulary import (
+    BucketPair,
+    CountJoined,
+    CountPairs,
+    CountTask,
+    CountTerms,
+    MergeBucket,
+    MergePairs,
+    PartitionTotals,
+    TermCounts,
+    Vocabulary,
+    WordTally,
+    merge_arrays,
+)
+from tagtopic.engines.spark.cluster import SourcePlacement, SparkExecutors
 from tagtopic.engines.spark.source import Source
 
 if TYPE_CHECKING:
@@ -52,8 +67,11 @@ if TYPE_CHECKING:
 
     from tagtopic.engines.spark.engine import SparkEngine
 
+BUCKETS = 64
+"""The largest number of buckets; with fewer cores there are as many as cores."""
 
-class Fetched(NamedTuple):
+
+class FetchedDocuments(NamedTuple):
     """Some documents of a block."""
 
     number: int
@@ -63,14 +81,14 @@ class Fetched(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Fetch:
-    """Yields documents of a partition's blocks, by their places in them, in the corpus's columns."""
+class FetchDocuments:
+    """Yields documents of a partition's blocks by their positions there, in the columns of the corpus."""
 
-    places: Broadcast[dict[int, NDArray[np.int64]]]
+    positions: Broadcast[dict[int, NDArray[np.int64]]]
 
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[Fetched]:
-        """Fetch."""
-        wanted = self.places.value
+    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[FetchedDocuments]:
+        """Fetch them."""
+        wanted = self.positions.value
         numbers = [number for number in slot.numbers if number in wanted]
         scratch.require(numbers)
         for number in numbers:
@@ -80,59 +98,73 @@ class Fetch:
             _, counts = take_rows(documents.word_starts, documents.counts, rows)
             tag_starts, tags = take_rows(documents.tag_starts, documents.tags, rows)
             ids = StringArray(*(scratch.beside(number, name) for name in IDS)).take(rows)
-            yield Fetched(number, (starts, stored.words[words], counts), (tag_starts, stored.tags[tags]), ids)
+            yield FetchedDocuments(number, (starts, stored.words[words], counts), (tag_starts, stored.tags[tags]), ids)
 
 
 class SparkCorpus(RemoteCorpus):
-    """Documents with words and tags on a cluster; make one with ``SparkEngine.read``, fit it with that engine.
+    """Documents with words and tags on a Spark cluster.
 
-    It has the words, tags and documents that ``Corpus.read`` makes of the same source. ``corpus[rows]`` brings some
-    documents here, as a ``Corpus``; ``close`` removes all from the executors.
+    ``SparkEngine.read`` returns it, and that engine fits it. It has the words, tags and documents that ``Corpus.read``
+    returns for the same source. ``corpus[rows]`` fetches some documents, as a ``Corpus``. Use it as a context manager,
+    or ``close`` it, to remove the documents from the executors.
+
+    Parameters
+    ----------
+    engine : SparkEngine
+        The engine that read it.
+    context : SparkContext
+        The context that it was read in.
+    vocabulary : Vocabulary
+        The columns and their frequencies.
+    stored : _StoredBlocks
+        The blocks on executors.
     """
 
-    def __init__(self, engine: SparkEngine, context: SparkContext, found: Vocabulary, built: _Built) -> None:
+    def __init__(
+        self, engine: SparkEngine, context: SparkContext, vocabulary: Vocabulary, stored: _StoredBlocks
+    ) -> None:
         self.engine = engine
         self.context = context
-        self._found = found
-        self._built = built
+        self._vocabulary = vocabulary
+        self._stored = stored
 
     @property
     def words(self) -> tuple[str, ...]:
         """The word of each column."""
-        return self._found.words
+        return self._vocabulary.words
 
     @property
     def tag_names(self) -> tuple[str, ...]:
         """The tag of each column."""
-        return self._found.tag_names
+        return self._vocabulary.tag_names
 
     @property
     def rules(self) -> TextRules:
-        """How the texts became words."""
-        return self._found.rules
+        """The text processing rules."""
+        return self._vocabulary.rules
 
     @property
     def n_documents(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return len(self)
 
     @property
     def n_words(self) -> int:
-        """How many different words the vocabulary has."""
+        """The size of the vocabulary."""
         return len(self.words)
 
     @property
     def n_tags(self) -> int:
-        """How many different tags there are."""
+        """The number of different tags."""
         return len(self.tag_names)
 
     @property
     def n_tokens(self) -> int:
-        """How many words there are in all, repeats counted."""
-        return int(self._found.word_counts.sum())
+        """The number of tokens."""
+        return int(self._vocabulary.word_counts.sum())
 
     def __len__(self) -> int:
-        return sum(self._found.part_sizes)
+        return sum(self._vocabulary.part_sizes)
 
     def __repr__(self) -> str:
         return (
@@ -141,32 +173,32 @@ class SparkCorpus(RemoteCorpus):
         )
 
     def word_counts(self) -> NDArray[np.float64]:
-        """How often each word occurs."""
-        return self._found.word_counts
+        """Return the number of occurrences of each word."""
+        return self._vocabulary.word_counts
 
     def tag_sizes(self) -> NDArray[np.int64]:
-        """How many documents have each tag."""
-        return self._found.tag_sizes
+        """Return the number of documents with each tag."""
+        return self._vocabulary.tag_sizes
 
     def document_sizes(self) -> tuple[Int32s, Int32s]:
-        """How many different words, and how many tags, each document has."""
-        return self._built.document_sizes
+        """Return the numbers of different words and of tags of each document."""
+        return self._stored.document_sizes
 
     @property
     def blocks(self) -> list[RemoteBlock]:
         """The blocks, in the order of their documents."""
-        return self._built.blocks
+        return self._stored.blocks
 
     def fingerprint(self) -> str:
-        """A digest of everything in the corpus, the same however its source was cut."""
+        """Return a digest of the corpus, which does not depend on its division into partitions."""
         digest = hashlib.blake2b(digest_size=16)
-        digest.update(f"{len(self)} {self.n_words} {self.n_tags} {self._built.digest}\n".encode())
+        digest.update(f"{len(self)} {self.n_words} {self.n_tags} {self._stored.digest}\n".encode())
         for names in (StringArray.of(self.words), StringArray.of(self.tag_names)):
             digest.update(names.offsets.astype("<i8").tobytes() + names.data.tobytes())
         return digest.hexdigest()
 
     def without_tags(self) -> SparkCorpus:
-        """The same documents, as if they had no tags: only where they were read without."""
+        """Return the corpus, if it was read without tags."""
         if self.n_tags:
             raise ValueError("the documents on the cluster have tags, and this model has none: read them with tags=()")
         return self
@@ -174,16 +206,16 @@ class SparkCorpus(RemoteCorpus):
     def less(self, rows: NDArray[np.int64], words: NDArray[np.int32], taken: NDArray[Any]) -> SparkCorpus:
         """The same documents, read again, with words of ``rows`` taken out: which, and how many, by entry."""
         starts = offsets_of(self.document_sizes()[0][rows])
-        counts = self._found.word_counts - np.bincount(words, weights=taken, minlength=self.n_words)
-        built = self._built.less(Taken(rows, starts, taken))
-        return SparkCorpus(self.engine, self.context, replace(self._found, word_counts=counts), built)
+        counts = self._vocabulary.word_counts - np.bincount(words, weights=taken, minlength=self.n_words)
+        built = self._stored.less(RemovedWords(rows, starts, taken))
+        return SparkCorpus(self.engine, self.context, replace(self._vocabulary, word_counts=counts), built)
 
     @overload
     def __getitem__(self, rows: int) -> Document: ...
     @overload
     def __getitem__(self, rows: slice | Sequence[Any] | NDArray[Any]) -> Corpus: ...
     def __getitem__(self, rows: Any) -> Document | Corpus:
-        """One document by its position, or a corpus by slice, mask or positions, in that order, on this machine."""
+        """Fetch one document by its position, or a corpus by slice, mask or positions, in that order."""
         if isinstance(rows, int | np.integer):
             return self._fetched(_positions([int(rows)], len(self)))[0]
         wanted = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else _positions(rows, len(self))
@@ -192,19 +224,21 @@ class SparkCorpus(RemoteCorpus):
         return found if np.array_equal(wanted, ascending) else found[places]
 
     def _fetched(self, rows: NDArray[np.int64]) -> Corpus:
-        """Documents by their positions, ascending."""
+        """Fetch documents by their positions, ascending."""
         if not len(rows):
             return self._assembled([])
         lasts = np.array([block.last for block in self.blocks])
         owners = np.searchsorted(lasts, rows, side="right")
-        places: dict[int, NDArray[np.int64]] = {}
+        positions: dict[int, NDArray[np.int64]] = {}
         for i in np.unique(owners).tolist():
-            places[self.blocks[i].number] = rows[owners == i] - self.blocks[i].first
-        with self.cluster.share(places) as shared:
-            found: list[Fetched] = self.cluster.run(Fetch(shared), FRESH, sorted({n >> PART_BITS for n in places}))
+            positions[self.blocks[i].number] = rows[owners == i] - self.blocks[i].first
+        with self.cluster.share(positions) as shared:
+            found: list[FetchedDocuments] = self.cluster.run(
+                FetchDocuments(shared), FRESH, sorted({n >> PART_BITS for n in positions})
+            )
         return self._assembled(found)
 
-    def _assembled(self, found: list[Fetched]) -> Corpus:
+    def _assembled(self, found: list[FetchedDocuments]) -> Corpus:
         none, no_sizes, no_bytes = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.uint8)
         offsets = [(part.counts[0], part.tags[0], part.ids.offsets) for part in found]
         starts, tag_starts, id_starts = (
@@ -224,36 +258,36 @@ class SparkCorpus(RemoteCorpus):
 
     @cached_property
     def cluster(self) -> SparkExecutors:
-        """The executors that have the blocks."""
-        home = self._built.home
+        """The executors that store the blocks."""
+        home = self._stored.home
         return SparkExecutors(
             self.context, self.placement(), Rooms(home, home), parcel=self.parcel, prepare=use_up,
             wave_bytes=self.engine.transfer.wave,
         )  # fmt: skip
 
-    def placement(self) -> Built:
-        """Which executor has which blocks."""
-        return self._built.placement
+    def placement(self) -> SourcePlacement:
+        """Return the placement of the blocks on executors."""
+        return self._stored.placement
 
     @property
     def home(self) -> str:
-        """The name of the folder in executors' scratch where the blocks are."""
-        return self._built.home
+        """The name of the scratch folder of the blocks."""
+        return self._stored.home
 
     def parcel(self, number: int, with_documents: bool) -> Parcel:
-        """A block read again from its source, for an executor that has not got it."""
+        """Return a block, read again from its source, for an executor that has lost it."""
         if not with_documents:
             return Parcel(None, self.n_words, self.n_tags, None)
-        found: list[Counted] = self.context.runJob(
-            self._built.counted, Pick(frozenset([number])), [number >> PART_BITS]
+        found: list[CountedBlock] = self.context.runJob(
+            self._stored.counted, SelectBlocks(frozenset([number])), [number >> PART_BITS]
         )
         return found[0].parcel
 
     def close(self) -> None:
-        """Let go of the blocks."""
+        """Remove the blocks from the executors."""
         with suppress(Exception):  # if the cluster is gone there is nothing to remove
             self.cluster.close()
-            self._built.close()
+            self._stored.close()
 
     def __enter__(self) -> SparkCorpus:
         return self
@@ -262,14 +296,20 @@ class SparkCorpus(RemoteCorpus):
         self.close()
 
 
-class _Built:
-    """The blocks that executors made, and what they are made from."""
+class _StoredBlocks:
+    """The blocks that executors store, and the task that reads them from the source."""
 
-    def __init__(self, context: SparkContext, source: Source, count: Count) -> None:
-        self._context, self._source, self._count = context, source, count
+    def __init__(
+        self,
+        context: SparkContext,
+        source: Source,
+        count: CountBlocks,
+        removed: Broadcast[RemovedWords] | None = None,
+    ) -> None:
+        self._context, self._source, self._count, self._removed = context, source, count, removed
         self.home = uuid.uuid4().hex
-        self.counted: RDD[Counted] = source.batches.mapPartitionsWithIndex(count)
-        self._stored: RDD[list[BlockSizes]] = self.counted.mapPartitions(Store(self.home)).cache()
+        self.counted: RDD[CountedBlock] = source.batches.mapPartitionsWithIndex(count)
+        self._stored: RDD[list[BlockSummary]] = self.counted.mapPartitions(StoreBlocks(self.home)).cache()
         stored = self._stored.collect()
         sizes = [block for part in stored for block in part]
         self.digest = sum(block.digest for block in sizes) % 2**64
@@ -277,21 +317,22 @@ class _Built:
             np.concatenate([block.word_entries for block in sizes]),
             np.concatenate([block.tag_entries for block in sizes]),
         )
-        self.blocks = _placed(sizes)
+        self.blocks = _block_extents(sizes)
         slots = [Slot(index, tuple(block.number for block in part)) for index, part in enumerate(stored)]
-        self.placement = Built(self._stored.mapPartitionsWithIndex(as_slots), slots)
+        self.placement = SourcePlacement(self._stored.mapPartitionsWithIndex(as_partitions), slots)
 
-    def less(self, taken: Taken) -> _Built:
-        return _Built(self._context, self._source, replace(self._count, taken=self._context.broadcast(taken)))
+    def less(self, removed: RemovedWords) -> _StoredBlocks:
+        shared = self._context.broadcast(removed)
+        return _StoredBlocks(self._context, self._source, replace(self._count, removed=shared), shared)
 
     def close(self) -> None:
         self._stored.unpersist()
-        # columns are shared by all that was made with them, and go when nobody has them any more
-        if self._count.taken is not None:
-            self._count.taken.destroy()
+        # columns are shared with other corpora, and are removed with the last of them
+        if self._removed is not None:
+            self._removed.destroy()
 
 
-def _placed(sizes: list[BlockSizes]) -> list[RemoteBlock]:
+def _block_extents(sizes: list[BlockSummary]) -> list[RemoteBlock]:
     documents = accumulate((len(block.word_entries) for block in sizes), initial=0)
     tags = accumulate((int(block.tag_entries.sum()) for block in sizes), initial=0)
     return [
@@ -309,10 +350,101 @@ def read_corpus(
     tag_rules: TagRules,
     block_entries: int,
 ) -> SparkCorpus:
-    """Read a source twice, once for its words and tags and once for its blocks; in between again for bigrams."""
+    """Read a source twice, for its vocabulary and then for its blocks; in between again for bigrams."""
     request = replace(request, format=source.kind)
-    found = gather(context, source, request, rules, tag_rules)
-    columns = context.broadcast(Columns(StringArray.of(found.words), StringArray.of(found.tag_names)))
-    firsts = tuple(accumulate(found.part_sizes, initial=0))[:-1]
-    count = Count(columns, source.kind, request, found.rules, firsts, block_entries)
-    return SparkCorpus(engine, context, found, _Built(context, source, count))
+    vocabulary = choose_vocabulary(context, source, request, rules, tag_rules)
+    columns = context.broadcast(Columns(StringArray.of(vocabulary.words), StringArray.of(vocabulary.tag_names)))
+    firsts = tuple(accumulate(vocabulary.part_sizes, initial=0))[:-1]
+    count = CountBlocks(columns, source.kind, request, vocabulary.rules, firsts, block_entries)
+    return SparkCorpus(engine, context, vocabulary, _StoredBlocks(context, source, count))
+
+
+@dataclass(frozen=True)
+class ClusterPasses:
+    """Further passes over a source, to count pairs of the words that may become columns; see ``Readings``."""
+
+    context: SparkContext
+    source: Source
+    request: Request
+    rules: TextRules
+    names: StringArray
+    n_buckets: int
+
+    def pair_counts(self, countable: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], Int64s]:
+        """As in ``Readings``."""
+        found = self._counted(countable, CountPairs, MergePairs(self.rules.bigram_min_count))
+        keys, counts = (np.concatenate(some) for some in zip(*found, strict=True))
+        order = np.argsort(keys)
+        return keys[order], counts[order]
+
+    def once_joined(self, n_words: int, first: Int64s, second: Int64s) -> tuple[Int64s, Int64s]:
+        """As in ``Readings``."""
+        found = self._counted((n_words, first, second), CountJoined, merge_arrays)
+        documents, occurrences = (np.concatenate(some) for some in zip(*found, strict=True))
+        return documents, occurrences
+
+    def _counted(self, asked: Any, count: type[CountTask], add: Callable[[Iterable[BucketPair]], Any]) -> list[Any]:
+        """Return the merged counts of each bucket."""
+        shared = self.context.broadcast((self.names, asked))
+        counting = count(shared, self.source.kind, self.request, self.rules, self.n_buckets)
+        shuffled = self.source.batches.mapPartitionsWithIndex(counting).partitionBy(self.n_buckets, int)
+        try:
+            return list(self.context.runJob(shuffled, add, list(range(self.n_buckets))))
+        finally:
+            shuffled.cleanShuffleDependencies()
+            shared.destroy()
+
+
+def choose_vocabulary(
+    context: SparkContext, source: Source, request: Request, rules: TextRules, tag_rules: TagRules
+) -> Vocabulary:
+    """Read the source once, and choose its words and tags."""
+    n_buckets = min(BUCKETS, max(1, context.defaultParallelism))
+    pairs = source.batches.mapPartitionsWithIndex(CountTerms(source.kind, request, rules, tag_rules, n_buckets))
+    shuffled = pairs.partitionBy(n_buckets + 1, int)
+    try:
+        return _choose(context, source, shuffled, n_buckets, request, rules, tag_rules)
+    finally:
+        shuffled.cleanShuffleDependencies()
+
+
+def _choose(
+    context: SparkContext, source: Source, shuffled: RDD[tuple[int, Any]], n_buckets: int, request: Request,
+    rules: TextRules, tag_rules: TagRules,
+) -> Vocabulary:  # fmt: skip
+    # totals have a partition of their own; the shuffle files of the others exist when it is computed
+    totals: list[PartitionTotals] = sorted(context.runJob(shuffled, _values, [n_buckets]))
+    check_reports([part.report for part in totals], skip=request.skip_bad_rows)
+    sizes = tuple(part.report.n_documents for part in totals)
+    if not sum(sizes):
+        raise ReadError("the source has no documents")
+    buckets: list[TermCounts] = context.runJob(
+        shuffled, MergeBucket(rules, tag_rules, sum(sizes)), list(range(n_buckets))
+    )
+    words = WordTally()
+    for bucket in buckets:
+        words.add(bucket.words)
+    n_occurrences = sum(part.n_occurrences for part in totals)
+    frequencies = Frequencies.of(words.documents, words.occurrences, sum(sizes), n_occurrences)
+    readings = ClusterPasses(context, source, request, rules, words.table.strings, n_buckets)
+    chosen = columns.choose(readings, words.table, frequencies, rules)
+    tags = {tag: n for bucket in buckets for tag, n in bucket.tags.items()}
+    names = tuple(sorted(tags))
+    tag_sizes = np.array([tags[tag] for tag in names], np.int64)
+    counts = _column_counts(readings, chosen, len(words.table))
+    return Vocabulary(chosen.words, names, chosen.rules, counts.astype(np.float64), tag_sizes, sizes)
+
+
+def _column_counts(readings: ClusterPasses, chosen: columns.Choice, n_words: int) -> Int64s:
+    """Return the occurrences of each column; words of pairs that are not columns count as single words."""
+    is_pair = chosen.numbers >= n_words
+    pairs = np.sort(chosen.numbers[is_pair] - n_words)
+    if len(pairs) == len(chosen.first):
+        return chosen.occurrences[chosen.numbers]
+    _, occurrences = readings.once_joined(n_words, chosen.first[pairs], chosen.second[pairs])
+    return occurrences[np.where(is_pair, n_words + np.searchsorted(pairs, chosen.numbers - n_words), chosen.numbers)]
+
+
+def _values(pairs: Iterable[tuple[int, Any]]) -> Iterator[Any]:
+    """Yield the values of pairs."""
+    return (value for _, value in pairs)

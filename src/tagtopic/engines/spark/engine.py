@@ -16,7 +16,6 @@ from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_op
 from tagtopic.engines import WEIGHT_UPDATES
 from tagtopic.engines.base import Engine
 from tagtopic.engines.blocks import BLOCK_ENTRIES, blocks_of
-from tagtopic.engines.distributed.placement import Placement, Scattered
 from tagtopic.engines.distributed.scratch import Rooms
 from tagtopic.engines.distributed.session import (
     BlockSource,
@@ -31,10 +30,10 @@ from tagtopic.engines.distributed.tasks import CompileKernels
 from tagtopic.engines.distributed.weights import AVERAGES, weight_update_of
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors, empty_posterior, initial_posterior
-from tagtopic.engines.spark.cluster import SparkExecutors
+from tagtopic.engines.spark.cluster import Placement, SparkExecutors, SpreadPlacement
+from tagtopic.engines.spark.context import context_of, open_context, require_pyspark, session_of
 from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
 from tagtopic.engines.spark.frames import apply_model, read_frame
-from tagtopic.engines.spark.session import context_of, open_context, require_pyspark, session_of
 from tagtopic.engines.spark.source import is_readable, open_source
 from tagtopic.inference.types import Parameters, State
 
@@ -257,7 +256,7 @@ class SparkEngine(Engine):
         blocks = DriverBlocks(local)
         first = posterior or initial_posterior(corpus, parameters)
         store = PosteriorStore(first, blocks.extents, each_rho=True, initialised=True)
-        placement = Scattered(len(local), self.partitions or context.defaultParallelism)
+        placement = SpreadPlacement(len(local), self.partitions or context.defaultParallelism)
         prepare = CompileKernels(inference, first.xi.dtype.name, local[0].documents.counts.dtype.name)
         return self._distributed(context, placement, prepare, inference, blocks, store, "", resources)
 

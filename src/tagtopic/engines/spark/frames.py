@@ -1,14 +1,9 @@
-"""A fitted model over a Spark DataFrame: documents never come to the driver.
+"""A fitted model applied to a Spark DataFrame or to files, on executors.
 
-frame = session.read.parquet("posts/")
-apply_model(model, frame, text="body", tags=["author", "labels"]).write.parquet("answers/")
-
-Files on a cluster as a DataFrame, for a model to answer over.
-
-They are read twice. The first time the code of ``Corpus.read`` says what is wrong with them, before anything is
-written, and numbers the documents. The second time Parquet keeps its own columns, and lines become documents: an id, a
-text and tags, as on one machine. Spark's own reader of JSON would make text of all lists of a column in which one row
-has a string, and nulls of a line that is cut off.
+Files are read twice. The first pass, by the code of ``Corpus.read``, finds what is wrong with them before anything is
+written, and numbers the documents. In the second, Parquet keeps its own columns, and lines become documents: an id, a
+text and tags, as on one machine. (Spark's own JSON reader would convert all lists of a column to text if one row has a
+string, and a truncated line to nulls.)
 """
 
 from __future__ import annotations
@@ -27,54 +22,45 @@ from tagtopic.corpus import Corpus
 from tagtopic.corpus.builder import Rows
 from tagtopic.corpus.reading.errors import ReadError
 from tagtopic.corpus.reading.reader import Request
-from tagtopic.engines.distributed.builder import Heard, Part, tell
-from tagtopic.engines.spark.session import require_pyspark
-from tagtopic.engines.spark.source import (
-    LINES,
-    MOST_READ_IN_ORDER,
-    Source,
-    as_bytes,
-    merged_tables,
-    open_source,
-    paths_of,
-)
+from tagtopic.engines.distributed.reading import LINES, PartitionReader, ReadReport, batch_to_bytes, check_reports
+from tagtopic.engines.spark.context import require_pyspark
+from tagtopic.engines.spark.source import MAX_ORDERED_FILES, Source, merged_tables, open_source, paths_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark import Broadcast
     from pyspark.sql import DataFrame, SparkSession
 
 
 DOCUMENT = "id string, text string, tags array<string>"
-"""The columns that lines become."""
+"""The columns of documents that are read from lines."""
 
 
 @dataclass(frozen=True)
 class ReadFrame:
-    """A DataFrame, and which of its columns hold text and tags, as ``apply_model`` takes them."""
+    """A DataFrame, and its columns of text and tags, as ``apply_model`` takes them."""
 
     frame: DataFrame
     columns: dict[str, Any]
 
 
 def read_frame(session: SparkSession, source: Any, request: Request, given: str | None = None) -> ReadFrame:
-    """Files (a path, glob, folder, address, or a list of them) that are found to be in order, or an error."""
+    """Read files (a path, glob, folder, address, or a list of them), or raise if there is an error in them."""
     opened = open_source(session, source, request.wanted, given)
     request = replace(request, format=opened.kind)
-    heard = opened.batches.mapPartitionsWithIndex(Hear(opened.kind, request)).collect()
-    tell(heard, skip=request.skip_bad_rows)
+    reports = opened.batches.mapPartitionsWithIndex(CheckPartition(opened.kind, request)).collect()
+    check_reports(reports, skip=request.skip_bad_rows)
     wanted = request.wanted
     if opened.kind not in LINES:
         columns = {"text": wanted.text, "tags": wanted.tags, "tag_separator": wanted.tag_separator}
         return ReadFrame(_of_tables(session, paths_of(source, given)), columns)
-    frame = _of_lines(session, opened, request, [part.n_documents for part in heard])
+    frame = _of_lines(session, opened, request, [part.n_documents for part in reports])
     if wanted.tags == ():
         return ReadFrame(frame.drop("tags"), {"text": "text", "tags": ()})
     return ReadFrame(frame, {"text": "text", "tags": "tags"})
 
 
 def _of_tables(session: SparkSession, paths: list[str]) -> DataFrame:
-    if len(paths) > MOST_READ_IN_ORDER:
+    if len(paths) > MAX_ORDERED_FILES:
         return merged_tables(session, paths)
     frames = [session.read.parquet(path) for path in paths]
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
@@ -85,41 +71,41 @@ def _of_lines(session: SparkSession, source: Source, request: Request, sizes: li
     packed = source.batches.mapPartitionsWithIndex(PackDocuments(source.kind, request, firsts))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of pandas, which is not used
-        return session.createDataFrame(packed, "batch binary").mapInArrow(unpack, DOCUMENT)
+        return session.createDataFrame(packed, "batch binary").mapInArrow(unpack_batches, DOCUMENT)
 
 
 @dataclass(frozen=True)
-class Hear:
-    """Yields what reading a partition has to say."""
+class CheckPartition:
+    """Yields the outcome of reading a partition."""
 
     kind: str
     request: Request
 
-    def __call__(self, number: int, batches: Iterable[bytes]) -> Iterator[Heard]:
-        """Read it, and forget it."""
-        part = Part(number, self.kind, self.request)
+    def __call__(self, number: int, batches: Iterable[bytes]) -> Iterator[ReadReport]:
+        """Read it without keeping anything."""
+        part = PartitionReader(number, self.kind, self.request)
         try:
             for _ in part.rows(batches):
                 pass
         except ReadError as error:
-            yield Heard(error=str(error))
+            yield ReadReport(error=str(error))
             return
-        yield part.heard()
+        yield part.report()
 
 
 @dataclass(frozen=True)
 class PackDocuments:
-    """Yields the documents of a partition in packed batches; ``firsts`` is the number of the first of each."""
+    """Yields the documents of a partition in packed batches; ``firsts`` are the numbers of the first documents."""
 
     kind: str
     request: Request
     firsts: tuple[int, ...]
 
     def __call__(self, number: int, batches: Iterable[bytes]) -> Iterator[tuple[bytes]]:
-        """Read it once more."""
-        part = Part(number, self.kind, self.request, self.firsts[number])
+        """Read it again."""
+        part = PartitionReader(number, self.kind, self.request, self.firsts[number])
         for rows in (rows for rows in part.rows(batches) if rows.ids):
-            yield (as_bytes(_batch_of(rows)),)
+            yield (batch_to_bytes(_batch_of(rows)),)
 
 
 def _batch_of(rows: Rows) -> pa.RecordBatch:
@@ -133,8 +119,8 @@ def _batch_of(rows: Rows) -> pa.RecordBatch:
     )
 
 
-def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches whose bytes are in cells."""
+def unpack_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the batches that are packed in cells."""
     for batch in batches:
         for cell in batch.column(0):
             yield from pa.ipc.open_stream(cell.as_buffer())
@@ -147,10 +133,10 @@ ANSWERS = {
     "latent_weight": "float",
     PREDICTED: "array<struct<tag:string,probability:float>>",
 }
-"""What can be asked of a document, and the type of its column."""
+"""The answers to choose from, and the types of their columns."""
 
 ROW = "tagtopic: place in its batch"
-"""A column that says which rows became documents."""
+"""A column with the position of each row, to find the rows that became documents."""
 
 Columns = str | Sequence[str] | None
 
@@ -169,25 +155,43 @@ def apply_model(
     kinds: Iterable[str] | None = None,
     method: str = "neighbours",
 ) -> DataFrame:
-    """The frame with columns of answers beside its own; nothing runs until Spark is asked for rows.
+    """Add columns of a model's answers to a DataFrame; nothing is computed until Spark needs the rows.
 
     Parameters
     ----------
-    model:
-        A fitted TWTM, TWDA or LDA that was trained on texts, so that it knows how texts become words.
-    frame:
-        A Spark DataFrame with a row for each document.
-    text, tags, tag_separator:
-        The columns that hold text and tags, as in ``Corpus.read``.
-    on_error:
+    model : TWTM, TWDA or LDA
+        A fitted model that was trained on texts, so that it has the rules by which texts become words.
+    frame : pyspark.sql.DataFrame
+        A row for each document.
+    text : str or sequence of str, default="text"
+        The columns with text.
+    tags : str, sequence of str or None, default=None
+        The columns with tags, as in ``Corpus.read``.
+    tag_separator : str or None, default=None
+        What separates several tags in one string.
+    on_error : {"raise", "skip"}, default="raise"
         ``"skip"`` leaves out rows that cannot be read, as in ``Corpus.read``.
-    answers:
-        Any of ``"topics"`` (the topic mix), ``"tag_weights"`` (heaviest first), ``"latent_weight"`` (the share of the
+    answers : iterable of str, default=("topics", "tag_weights", "latent_weight")
+        Any of ``"topics"`` (the topic mix), ``"tag_weights"`` (heaviest first), ``"latent_weight"`` (the weight of the
         latent tag) and ``"predicted_tags"``.
-    n_ranked:
-        At most so many tags in ``"tag_weights"``; None: all.
-    n_predicted, kinds, method:
-        How many tags to predict, of which kinds and how; see ``predict_tags``.
+    n_ranked : int or None, default=None
+        The largest number of tags in ``"tag_weights"``; None is all.
+    n_predicted : int, default=10
+        The number of tags to predict.
+    kinds : iterable of str or None, default=None
+        The kinds of tags to predict; see ``predict_tags``.
+    method : str, default="neighbours"
+        How to predict tags; see ``predict_tags``.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        The columns of ``frame``, and one for each answer.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or in the way, or the model was trained on counts.
 
     Examples
     --------
@@ -202,13 +206,13 @@ def apply_model(
 
     added: Any = StructType.fromDDL(", ".join(f"{answer} {ANSWERS[answer]}" for answer in wanted))
     schema = StructType([*frame.schema.fields, *added.fields])
-    # Spark lets go of the model with the frame that refers to it
+    # Spark removes the model with the frame that refers to it
     shared = frame.sparkSession.sparkContext.broadcast(model)
     predicting = {"n": n_predicted, "kinds": None if kinds is None else tuple(kinds), "method": method}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of pandas, which is not used
         reading = {"text": text, "tags": tags, "tag_separator": tag_separator, "on_error": on_error}
-        return frame.mapInArrow(Answering(shared, reading, wanted, n_ranked, predicting), schema)
+        return frame.mapInArrow(ApplyModel(shared, reading, wanted, n_ranked, predicting), schema)
 
 
 def _names(columns: Columns) -> tuple[str, ...]:
@@ -232,8 +236,8 @@ def _check(model: Any, frame: DataFrame, columns: list[str], answers: tuple[str,
 
 
 @dataclass(frozen=True)
-class Answering:
-    """What Spark runs over batches of rows."""
+class ApplyModel:
+    """Adds answers to batches of rows."""
 
     model: Broadcast[Any]
     reading: dict[str, Any]
@@ -242,10 +246,10 @@ class Answering:
     predicting: dict[str, Any]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Each batch with its answers."""
+        """Yield each batch with its answers."""
         import pyarrow as pa
 
-        types = arrow_types()
+        types = answer_types()
         for batch in batches:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of unknown tags, batch after batch, where nobody reads it
@@ -270,7 +274,7 @@ class Answering:
         if set(self.answers) - {PREDICTED}:
             found = model._posteriors(corpus, None)
             answers["topics"] = found.topics.tolist()
-            answers["tag_weights"] = ranked(found.weights, model.tag_names_, self.n_ranked)
+            answers["tag_weights"] = rank_weights(found.weights, model.tag_names_, self.n_ranked)
             answers["latent_weight"] = found.latent.tolist()
         if PREDICTED in self.answers:
             predicted = model.predict_tags(corpus, **self.predicting)
@@ -278,8 +282,8 @@ class Answering:
         return answers
 
 
-def arrow_types() -> dict[str, pa.DataType]:
-    """The types of the answers' columns, as in ANSWERS."""
+def answer_types() -> dict[str, pa.DataType]:
+    """Return the Arrow types of the answers' columns."""
     import pyarrow as pa
 
     def pairs(number: str) -> pa.DataType:
@@ -293,8 +297,8 @@ def arrow_types() -> dict[str, pa.DataType]:
     }
 
 
-def ranked(weights: Any, names: Sequence[str], n: int | None = None) -> list[list[dict[str, Any]]]:
-    """Each row's tags with their weights, heaviest first; at most n of them."""
+def rank_weights(weights: Any, names: Sequence[str], n: int | None = None) -> list[list[dict[str, Any]]]:
+    """Return the n heaviest tags of each row with their weights, heaviest first."""
     rows = []
     for start, end in zip(weights.indptr[:-1], weights.indptr[1:], strict=True):
         order = start + np.argsort(-weights.data[start:end], kind="stable")[:n]

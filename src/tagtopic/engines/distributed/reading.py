@@ -1,20 +1,19 @@
-"""Blocks of documents made on executors, from their part of the source.
+"""Documents that executors read: from a partition of a source to blocks in scratch.
 
-Each partition of the source is read, counted in the chosen columns, and cut into blocks, which go to the scratch of
-the executor that read it. What says which blocks those are is a small cached RDD; when its executor is lost, Spark
-makes the partition again from the source, and so the blocks.
-
-A partition of a source becomes documents, on an executor, by the code that reads files on one machine.
+Batches of records or lines travel as bytes in Arrow's stream format. They are read by the code that reads files on one
+machine, counted in the columns of the chosen vocabulary, and divided into blocks, which the executor stores.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tagtopic._core import arrays
@@ -31,29 +30,98 @@ from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.text.tokenizer import tokenize
 from tagtopic.corpus.vocabulary import KnownWords, given, known_words
 from tagtopic.engines.distributed.scratch import Arrays, Parcel, Scratch
-from tagtopic.engines.distributed.tasks import Slot
-from tagtopic.engines.spark.source import LINES, unpacked
+from tagtopic.engines.distributed.tasks import Shared, Slot
 from tagtopic.inference.types import Documents
 
-if TYPE_CHECKING:
-    from pyspark import Broadcast
+TABLE = "table"
+LINES = ("jsonl", "text")
+"""The kinds of sources: records of columns, or formats with a document a line."""
+
+PART_BITS = 20
+"""A block's number is its partition's, followed by this many bits for its position in it."""
+
+IDS = ("ids.offsets", "ids.bytes")
+"""The arrays with the ids of a block's documents, stored beside it."""
+
+
+def pack_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield each batch as bytes in one cell."""
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([pa.array([batch_to_bytes(batch)], pa.binary())], ["batch"])
+
+
+def batch_to_bytes(batch: pa.RecordBatch) -> bytes:
+    """Return a batch in Arrow's stream format."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def packed_bytes(row: Any) -> bytes:
+    """The bytes of a row that ``pack`` made."""
+    return bytes(row[0])
+
+
+def unpack_documents(batches: Iterable[bytes], kind: str) -> Any:
+    """Return the documents of a partition for ``rows_of_part``: an Arrow reader, or a binary file of lines."""
+    found = (batch for data in batches for batch in pa.ipc.open_stream(data))
+    if kind in LINES:
+        return _open_chunks(b"".join(value + b"\n" for value in batch.column(0).to_pylist()) for batch in found)
+    first = next(found, None)
+    if first is None:
+        return _open_chunks(iter(()))
+    return pa.RecordBatchReader.from_batches(first.schema, _chain(first, found))
+
+
+def _chain(first: pa.RecordBatch, rest: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield first
+    yield from rest
+
+
+def _open_chunks(chunks: Iterator[bytes]) -> IO[bytes]:
+    """Return chunks of bytes as a binary file."""
+    return io.BufferedReader(_Chunks(chunks), 1 << 20)
+
+
+class _Chunks(io.RawIOBase):
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        n = min(len(buffer), len(self._rest))
+        buffer[:n] = self._rest[:n]
+        self._rest = self._rest[n:]
+        return n
 
 
 @dataclass(frozen=True)
-class Heard:
-    """What reading a partition had to say."""
+class ReadReport:
+    """The outcome of reading a partition.
+
+    ``missing`` are the wanted columns that no row of lines has, ``found`` the columns that rows have.
+    """
 
     n_documents: int = 0
     n_skipped: int = 0
     complaints: list[str] = field(default_factory=list)
-    unseen: list[str] = field(default_factory=list)
-    seen: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)
     error: str | None = None
 
 
 @dataclass
-class Part:
-    """One partition while it is read: its documents, numbered from ``first``."""
+class PartitionReader:
+    """Reads one partition of a source; its documents are numbered from ``first``."""
 
     number: int
     kind: str
@@ -65,51 +133,44 @@ class Part:
         self._rowing.n_documents = self.first
 
     def rows(self, batches: Iterable[bytes]) -> Iterator[Rows]:
-        """Its documents, some at a time."""
+        """Yield the documents, some at a time."""
         name = f"part {self.number + 1} of the source"
-        yield from rows_of_part(unpacked(batches, self.kind), self.request, self._rowing, name)
+        yield from rows_of_part(unpack_documents(batches, self.kind), self.request, self._rowing, name)
 
-    def heard(self) -> Heard:
-        """What there is to say once it is read."""
+    def report(self) -> ReadReport:
+        """Return the outcome, once all documents are read."""
         complaints, rowing = self._rowing.complaints, self._rowing
         lines = self.kind in LINES
-        return Heard(
+        return ReadReport(
             rowing.n_documents - self.first, complaints.n_skipped, complaints.first,
             rowing.unseen if lines else [], rowing.seen if lines else [],
         )  # fmt: skip
 
 
-def tell(heard: list[Heard], *, skip: bool) -> None:
-    """Raise what was wrong with the source as a whole, or warn of rows that were skipped."""
-    error = next((part.error for part in heard if part.error is not None), None)
+def check_reports(reports: list[ReadReport], *, skip: bool) -> None:
+    """Raise if the source as a whole cannot be read, or warn of the rows that were skipped."""
+    error = next((part.error for part in reports if part.error is not None), None)
     if error is not None:
         raise ReadError(error)
-    filled = [part for part in heard if part.n_documents]
-    unseen = set.intersection(*(set(part.unseen) for part in filled)) if filled else set()
-    if unseen:
-        seen = list(dict.fromkeys(name for part in filled for name in part.seen))
-        raise missing_columns(sorted(unseen), seen, "the source", "in all rows, ")
-    first = [text for part in heard for text in part.complaints][:3]
-    Complaints(skip, sum(part.n_skipped for part in heard), first).tell(sum(part.n_documents for part in heard))
-
-
-PART_BITS = 20
-"""A block's number is its partition's, followed by so many bits for its place in it: blocks are numbered in order."""
-
-IDS = ("ids.offsets", "ids.bytes")
-"""The ids of a block's documents, beside it."""
+    filled = [part for part in reports if part.n_documents]
+    missing = set.intersection(*(set(part.missing) for part in filled)) if filled else set()
+    if missing:
+        found = list(dict.fromkeys(name for part in filled for name in part.found))
+        raise missing_columns(sorted(missing), found, "the source", "in all rows, ")
+    first = [text for part in reports for text in part.complaints][:3]
+    Complaints(skip, sum(part.n_skipped for part in reports), first).tell(sum(part.n_documents for part in reports))
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The words and tags that are columns; travels once to each executor."""
+    """The words and tags that are columns of the corpus; sent once to each executor."""
 
     packed_words: StringArray
     packed_tags: StringArray
 
     @cached_property
     def words(self) -> KnownWords:
-        """The words, ready to be looked up."""
+        """The words, in a table to look them up."""
         return known_words(tuple(self.packed_words))
 
     @cached_property
@@ -123,7 +184,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class RemoteBlock:
-    """A block on an executor: where its documents and their tags stand in the corpus, and how large it is."""
+    """A block on an executor: the position of its documents and their tags in the corpus, and its size."""
 
     number: int
     first: int
@@ -133,8 +194,8 @@ class RemoteBlock:
     n_tags: int
 
 
-class BlockSizes(NamedTuple):
-    """How large a block is: distinct words and tags of each document, different words and tags in all; a digest."""
+class BlockSummary(NamedTuple):
+    """The sizes of a stored block: words and tags of each document, different words and tags in all; and a digest."""
 
     number: int
     word_entries: Int32s
@@ -144,23 +205,23 @@ class BlockSizes(NamedTuple):
     digest: int
 
 
-class Counted(NamedTuple):
-    """A block on its way to scratch."""
+class CountedBlock(NamedTuple):
+    """A block that is to be stored."""
 
     number: int
     parcel: Parcel
     digest: int
 
 
-class Taken(NamedTuple):
-    """Words to be taken out of some documents: entries ``starts[i]:starts[i + 1]`` of ``counts`` are of ``rows[i]``."""
+class RemovedWords(NamedTuple):
+    """Words to remove from documents: entries ``starts[i]:starts[i + 1]`` of ``counts`` are those of ``rows[i]``."""
 
     rows: Int64s
     starts: Int64s
     counts: NDArray[Any]
 
-    def out_of(self, documents: Documents, first: int) -> Documents:
-        """The documents, of which the first has the number ``first``, less what is taken out."""
+    def subtract_from(self, documents: Documents, first: int) -> Documents:
+        """Return the documents, of which the first has the number ``first``, without the removed words."""
         n_documents = len(documents.word_starts) - 1
         counts = documents.counts.copy()
         for i in range(*np.searchsorted(self.rows, [first, first + n_documents])):
@@ -173,38 +234,38 @@ class Taken(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Count:
-    """Yields the blocks of a partition; ``firsts`` is the number of the first document of each."""
+class CountBlocks:
+    """Yields the blocks of a partition; ``firsts`` are the numbers of the partitions' first documents."""
 
-    columns: Broadcast[Columns]
+    columns: Shared[Columns]
     kind: str
     request: Request
     rules: TextRules
     firsts: tuple[int, ...]
     block_entries: int
-    taken: Broadcast[Taken] | None = None
+    removed: Shared[RemovedWords] | None = None
 
-    def __call__(self, number: int, batches: Iterable[bytes]) -> Iterator[Counted]:
-        """Read the partition, count it, cut it."""
+    def __call__(self, number: int, batches: Iterable[bytes]) -> Iterator[CountedBlock]:
+        """Read the partition, count its words and divide it into blocks."""
         columns = self.columns.value
-        part = Part(number, self.kind, self.request, self.firsts[number])
-        found = _Matrices()
+        part = PartitionReader(number, self.kind, self.request, self.firsts[number])
+        found = _PartitionMatrices()
         for rows in part.rows(batches):
             found.add(rows, columns, self.rules)
         documents, ids = found.finish()
-        if self.taken is not None:
-            documents = self.taken.value.out_of(documents, self.firsts[number])
+        if self.removed is not None:
+            documents = self.removed.value.subtract_from(documents, self.firsts[number])
         for place, (first, last) in enumerate(cut_evenly(documents.word_starts, self.block_entries)):
-            own, names = part_of(documents, first, last), ids[first:last]
+            own, names = _documents_range(documents, first, last), ids[first:last]
             beside: Arrays = dict(zip(IDS, (names.offsets, names.data), strict=True))
             parcel = Parcel(own, len(columns.packed_words), len(columns.packed_tags), None, beside)
-            digest = digest_of(own, names, self.firsts[number] + first)
-            yield Counted((number << PART_BITS) + place, parcel, digest)
+            digest = _documents_digest(own, names, self.firsts[number] + first)
+            yield CountedBlock((number << PART_BITS) + place, parcel, digest)
 
 
 @dataclass
-class _Matrices:
-    """The rows of a partition's two matrices, batch by batch."""
+class _PartitionMatrices:
+    """The counts and tags of a partition, batch by batch."""
 
     counts: list[tuple[Any, Any, Any]] = field(default_factory=list)
     tags: list[tuple[Any, Any]] = field(default_factory=list)
@@ -238,8 +299,8 @@ class _Matrices:
         return documents, StringArray(arrays.offsets_of(id_sizes), data)
 
 
-def part_of(documents: Documents, first: int, last: int) -> Documents:
-    """Documents first:last on their own."""
+def _documents_range(documents: Documents, first: int, last: int) -> Documents:
+    """Return documents first:last, with offsets from 0."""
     words = slice(int(documents.word_starts[first]), int(documents.word_starts[last]))
     tags = slice(int(documents.tag_starts[first]), int(documents.tag_starts[last]))
     return Documents(
@@ -249,13 +310,13 @@ def part_of(documents: Documents, first: int, last: int) -> Documents:
 
 
 @dataclass(frozen=True)
-class Store:
-    """Puts the blocks of a partition into scratch; yields one list of their sizes."""
+class StoreBlocks:
+    """Stores the blocks of a partition in scratch; yields one list of their summaries."""
 
     home: str
 
-    def __call__(self, blocks: Iterable[Counted]) -> Iterator[list[BlockSizes]]:
-        """Store."""
+    def __call__(self, blocks: Iterable[CountedBlock]) -> Iterator[list[BlockSummary]]:
+        """Store them."""
         scratch = Scratch(self.home)
         found = []
         for number, parcel, digest in blocks:
@@ -263,29 +324,29 @@ class Store:
             n_words, n_tags = scratch.keep_block(number, parcel)
             starts = parcel.documents.word_starts, parcel.documents.tag_starts
             words, tags = (np.diff(offsets).astype(np.int32) for offsets in starts)
-            found.append(BlockSizes(number, words, tags, n_words, n_tags, digest))
+            found.append(BlockSummary(number, words, tags, n_words, n_tags, digest))
         yield found
 
 
-def as_slots(number: int, stored: Iterable[list[BlockSizes]]) -> Iterator[Slot]:
-    """What tasks are told of a partition."""
+def as_partitions(number: int, stored: Iterable[list[BlockSummary]]) -> Iterator[Slot]:
+    """Yield the partition that tasks are given."""
     for blocks in stored:
         yield Slot(number, tuple(block.number for block in blocks))
 
 
 @dataclass(frozen=True)
-class Pick:
-    """Yields those blocks of a partition that were asked for, as they are sent."""
+class SelectBlocks:
+    """Yields the blocks with these numbers."""
 
     numbers: frozenset[int]
 
-    def __call__(self, blocks: Iterable[Counted]) -> Iterator[Counted]:
-        """Pick."""
+    def __call__(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
+        """Select them."""
         return (block for block in blocks if block.number in self.numbers)
 
 
-def digest_of(documents: Documents, ids: StringArray, first: int) -> int:
-    """A number that stands for these documents at these places: the same however they are cut into blocks."""
+def _documents_digest(documents: Documents, ids: StringArray, first: int) -> int:
+    """Return a digest of documents at these positions, which adds up over any division into blocks."""
     rows = ids.hashes() + _mixed(np.arange(first, first + len(ids)).astype(np.uint64), 1)
     words = _mixed(documents.words.astype(np.uint64), 2) + documents.counts.astype(np.uint64)
     rows += _row_sums(documents.word_starts, _mixed(words, 3))
