@@ -301,7 +301,7 @@ def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: in
     def note(*_: Any) -> None:
         spent[0] += clock.read()[1]
         scored = TWDA(n_topics)
-        scored._keep(train, fits[-1].now, fits[-1].history)
+        scored._set_learnt(train, fits[-1].now, fits[-1].history)
         curve.append((spent[0], scored.perplexity(test)))
         clock.read()
 

@@ -54,6 +54,17 @@ def test_every_model_of_the_family(
     assert kind.load(tmp_path / "m").inference == "mixture"
 
 
+def test_a_fit_can_do_without_the_tag_predictor(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    target = tmp_path / "m"
+    assert tagtopic("fit", documents, *READ, "-k", 2, "-o", target, "--no-tag-predictor", "--quiet").code == 0
+    model = TWDA.load(target)
+    assert model.tag_predictor is False
+    assert model.tag_predictor_ is None
+    refused = tagtopic("predict", target, "-", stdin="a monster\n")
+    assert refused.code != 0
+    assert "fitted with tag_predictor=False" in refused.err
+
+
 def test_a_killed_fit_goes_on_with_resume_and_ends_the_same(
     tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,6 +117,13 @@ def fit(
             show_default="1",
         ),
     ] = None,
+    tag_predictor: Annotated[
+        bool,
+        typer.Option(
+            "--tag-predictor/--no-tag-predictor",
+            help="Also fit the tag predictor, which tagtopic predict and tagtopic audit need.",
+        ),
+    ] = True,
     seed: options.Seed = 0,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
@@ -166,6 +173,8 @@ def fit(
     )  # fmt: skip
     rules = rules_of(min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds)
     settings = _weight_prior(model, tag_weight_prior)
+    if not tag_predictor and model is not Kind.LDA:  # which has none
+        settings["tag_predictor"] = False
     _check_weight_update(weight_update, engine, tag_weight_prior)
     settings |= _checkpoint(target, checkpoint_every, resume=resume, quiet=quiet)
     estimator = estimator_class(model)(

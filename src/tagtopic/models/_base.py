@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tagtopic._core.arrays import Float64s, Floats, largest
-from tagtopic._core.display import html_card
-from tagtopic.corpus import Corpus, Document
-from tagtopic.corpus.collection import Collection, RemoteCorpus
+from tagtopic.corpus import Corpus
+from tagtopic.corpus.collection import Collection
 from tagtopic.corpus.tags import kind_of
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.engines import LocalEngine
@@ -31,10 +29,10 @@ from tagtopic.models import _inputs, _settings
 from tagtopic.models._batch import Callback, Fit, History, batch_fit
 from tagtopic.models._checkpoint import Checkpoint, Saved
 from tagtopic.models._online import online_fit
-from tagtopic.models._progress import watched
+from tagtopic.models._progress import fit_progress
 from tagtopic.models._queries import nearest_rows, suggest_names, top_by_share
 from tagtopic.models._settings import Prior, smoothed_shares
-from tagtopic.models._snapshot import Standing
+from tagtopic.models._snapshot import Snapshot
 from tagtopic.models._validation import HeldOut, hold_out
 from tagtopic.tagging.predictor import TagPredictor, fit_if_tagged
 from tagtopic.tagging.ranking import RankedTags
@@ -43,31 +41,19 @@ if TYPE_CHECKING:
     from tagtopic.tagging.audit import TagReport
     from tagtopic.tagging.explanation import Explanation
 
-NUMERIC = [np.float64, np.float32, np.int64, np.int32]
-
 PREDICTION_METHODS = ("neighbours", "likelihood")
-
-MAX_TOPICS_SHOWN = 20
-"""Topics in the HTML of a model."""
 
 
 class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The family's common part; use TWTM, TWDA or LDA.
+    """The estimator behind ``TWTM``, ``TWDA`` and ``LDA``, which differ in their settings and in the latent tag.
 
-    Learnt attributes: ``components_`` (topics, words) and ``tag_topics_`` (tags, topics), whose rows sum to 1;
-    ``words_``, ``rules_`` (how texts became words; None when it learnt from counts), ``word_counts_`` (in training),
-    ``n_documents_``, ``tag_names_``, ``tag_frequencies_`` (the share of documents with the tag), ``tag_sizes_`` (the
-    words assigned to the tag), ``topic_shares_`` (of all words in training); the priors ``tag_weight_prior_``,
-    ``latent_weight_prior_``, ``latent_topic_prior_``,
-    ``tag_topic_prior_``, ``topic_word_prior_``; by iteration ``bound_`` and ``validation_perplexity_`` (of held-out
-    words, where ``validation_fraction`` holds some out), together in ``history_``; ``prior_updates_`` (the iterations
-    after which priors were learnt), ``n_iter_``, ``best_iteration_`` (the one that was kept), ``converged_``,
-    ``interrupted_`` (whether Ctrl-C ended the fit);
-    ``tag_predictor_`` (what ``predict_tags`` remembers of the documents; None without tags).
+    Its ``load`` opens a model file of any of the three.
     """
 
     _latent: ClassVar[bool]
+    """Whether every document has a latent tag; without it, only documents without tags have one."""
     _uses_tags: ClassVar[bool] = True
+
     n_topics: int
     inference: str
     max_iter: int
@@ -85,6 +71,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     validation_fraction: float | None
     patience: int
     unknown_tags: str
+    tag_predictor: bool
     n_jobs: int | None
     random_state: Any
     callbacks: Sequence[Callback]
@@ -115,13 +102,36 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     interrupted_: bool
     tag_predictor_: TagPredictor | None
 
-    def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Engine | None = None) -> Self:
-        """Learn from a Corpus, or from texts or a matrix of word counts (documents, words) with ``tags`` beside them;
-        or from what ``SparkEngine.read`` gave, on that engine.
+    # ---- fitting
 
-        ``tags`` is a list of lists of names, or a 0/1 matrix or data frame of them. ``y`` is ignored, as in
-        scikit-learn's transformers. Ctrl-C ends the fit early and the model stays as it then stood. With a
-        ``checkpoint`` of the same corpus and settings, the fit goes on from there.
+    def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Engine | None = None) -> Self:
+        """Fit the model to documents.
+
+        Ctrl-C ends the fit after the current iteration's last complete state, with a warning. If the file
+        ``checkpoint`` is of the same corpus and settings, the fit resumes from it.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, matrix of word counts (documents, words), or documents read by a SparkEngine
+            The documents.
+        y : None
+            Ignored, as by scikit-learn's transformers.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts; they replace those of a Corpus.
+        engine : Engine or None, default=None
+            Where inference runs; None is this machine, or the engine that read the documents.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a setting is invalid, there are no words, or (TWTM) a document has no tags.
+        CheckpointError
+            If the checkpoint is of another run, or damaged.
 
         Examples
         --------
@@ -132,27 +142,48 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         corpus = self._training_corpus(X, tags)
         checkpoint = self._checkpoint(corpus)
         saved = checkpoint.load() if checkpoint else None
-        with watched(self.progress) as bar:
+        with fit_progress(self.progress) as bar:
             bar.begin("starting")
-            with hold_out(corpus, _settings.held_out_share(self, corpus), _settings.seed_of(self)) as (training, watch):
-                with self._start_fit(training, watch, saved, engine) as fit:
+            with hold_out(corpus, _settings.held_out_share(self, corpus), _settings.seed_of(self)) as (training, held):
+                with self._start_fit(training, held, saved, engine) as fit:
                     fit.checkpoint = checkpoint.callback if checkpoint else None
                     fit.run([*self.callbacks, *bar.follow(fit)])
                     outcome, history = fit.outcome, fit.history
-                del fit  # its second copy of the topics need not stay while tags are learnt to be predicted
-                self._keep(training, outcome, history)
-            bar.begin("learning to predict tags")
-            # documents with the words that were held out of them, as they are when they come to be audited
-            self.tag_predictor_ = fit_if_tagged(corpus, self.n_jobs)
+                del fit  # frees its second copy of the topics before the tag predictor is fitted
+                self._set_learnt(training, outcome, history)
+            self.tag_predictor_ = None
+            if self.tag_predictor:
+                bar.begin("learning to predict tags")
+                # on all words, as documents have them when they are audited
+                self.tag_predictor_ = fit_if_tagged(corpus, self.n_jobs)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, tags: Any = None) -> Self:
-        """Go on learning with more documents, which need not be kept: one pass, in mini-batches of ``batch_size``.
+        """Update the model with more documents, in one pass of mini-batches of ``batch_size``.
 
-        They are taken as new documents: what was learnt is moved by as much as their share of all that was ever seen.
-        Tags never seen before are learnt too. So are the new words of a Corpus (whose rules decided that they are
-        words); texts and matrices are read in the words that the model has. ``predict_tags`` remembers the documents of
-        the first call.
+        The documents count as new, and move the parameters in proportion to their share of all documents so far. New
+        tags are added, and so are the new words of a Corpus; texts and matrices are read in the model's words. The tag
+        predictor keeps the training documents of the first call. On a model that is not fitted, this is an online fit
+        of one pass.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
+        y : None
+            Ignored.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+
+        Returns
+        -------
+        Self
+            The updated estimator.
+
+        Raises
+        ------
+        ValueError
+            If a setting is invalid or (TWTM) a document has no tags.
 
         Examples
         --------
@@ -160,22 +191,32 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> later.partial_fit(["a planet of the crime"], tags=[["space", "crime"]]).n_documents_
         21
         """
-        from tagtopic.models._partial_fit import learn_more
+        from tagtopic.models._partial_fit import update_model
 
         if not hasattr(self, "components_"):
             settings = {"learning": "online", "max_iter": 1, "checkpoint": None, "validation_fraction": 0.0}
-            asked = {name: getattr(self, name) for name in settings}
+            given = {name: getattr(self, name) for name in settings}
             try:
                 self.set_params(**settings)
                 return self.fit(X, y, tags=tags)
             finally:
-                self.set_params(**asked)
+                self.set_params(**given)
         _inputs.check_ignored(y, tags)
-        learn_more(self, self._as_corpus(X, tags, reset=False))
+        update_model(self, _inputs.as_corpus(self, X, tags, reset=False))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, tags: Any = None) -> NDArray[np.floating[Any]]:
-        """``fit``, then ``transform`` of the same documents.
+        """Fit the model and return the topic proportions of the same documents.
+
+        Parameters
+        ----------
+        X, y, tags :
+            As for ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_topics)
+            The result of ``transform``.
 
         Examples
         --------
@@ -186,25 +227,58 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self.fit(X, y, tags=tags).transform(X, tags=tags)
 
     def fit_tag_predictor(self, X: Any, *, tags: Any = None) -> Self:
-        """Let ``predict_tags`` learn from these documents in place of the training documents (``fit`` does it too).
+        """Fit the tag predictor to other documents than those of ``fit``, or after ``tag_predictor=False``.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            Documents with tags.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+
+        Returns
+        -------
+        Self
+            The estimator, with a new ``tag_predictor_`` (None if no document has both words and tags).
 
         Examples
         --------
-        >>> later = TWDA(2, random_state=0).fit(corpus)
+        >>> later = TWDA(2, tag_predictor=False, random_state=0).fit(corpus)
         >>> later.fit_tag_predictor(["a robot on mars", "mars and a ship"] * 5, tags=[["monster"], ["space"]] * 5)
-        TWDA(n_topics=2, random_state=0)
+        TWDA(n_topics=2, random_state=0, tag_predictor=False)
+        >>> later.predict_tags(["a ship"], n=1)[0][0][0]
+        'space'
         """
         check_is_fitted(self)
         self.tag_predictor_ = fit_if_tagged(self.aligned(X, tags), self.n_jobs)
         return self
 
     def fit_weight_prior(self, X: Any, *, tags: Any = None, noise: float = 0.0) -> Self:
-        """Scale the priors of the tag weights to where these documents, which the model has not seen, are told best.
+        """Scale the priors of the tag weights so that held-out documents are predicted best.
 
-        The priors that are best to learn topics with are not those to read new documents with: give documents that were
-        held out of training, a few hundred or more. ``tag_weight_prior_`` and ``latent_weight_prior_`` change, and with
-        them whatever is asked of documents' weights and topics. ``noise`` is how many wrong tags to expect for each
-        right one: the documents get so many at random first, and the priors learn to leave them out.
+        The priors that are best for learning topics are not the best for inferring new documents. Give documents that
+        were held out of training, a few hundred or more. ``tag_weight_prior_`` and ``latent_weight_prior_`` change, and
+        with them the inferred weights and topics of documents.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            Documents with tags that were not in training.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+        noise : float, default=0.0
+            Wrong tags to expect per right one: as many random tags are added to the documents first, and the priors
+            learn to give them less weight.
+
+        Returns
+        -------
+        Self
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            If ``noise`` is negative, or no document has a known tag and two words.
 
         Examples
         --------
@@ -219,16 +293,16 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         if not noise >= 0:
             raise ValueError(f"noise={noise!r}: expected a number from 0")
-        method = method_of(self.inference).for_new_documents.name
-        found = learn_weight_prior(self.parameters_, method, self.aligned(X, tags), noise, LocalEngine(self.n_jobs))
+        engine = LocalEngine(self.n_jobs)
+        found = learn_weight_prior(self.parameters_, self._new_document_method, self.aligned(X, tags), noise, engine)
         self.tag_weight_prior_, self.latent_weight_prior_ = found.pi, found.pi_latent
         return self
 
-    # how the fit went
+    # ---- the fit's history and result
 
     @property
-    def history_(self) -> dict[str, NDArray[np.float64]]:
-        """The curves by iteration: ``"bound"`` and, if words were held out, their ``"perplexity"``.
+    def history_(self) -> dict[str, Float64s]:
+        """The values per iteration: ``"bound"`` and, if words were held out, their ``"perplexity"``.
 
         Examples
         --------
@@ -236,12 +310,12 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         True
         """
         check_is_fitted(self)
-        watched = {"perplexity": self.validation_perplexity_} if len(self.validation_perplexity_) else {}
-        return {"bound": self.bound_, **watched}
+        validation = {"perplexity": self.validation_perplexity_} if len(self.validation_perplexity_) else {}
+        return {"bound": self.bound_, **validation}
 
     @property
     def best_iteration_(self) -> int:
-        """The iteration (from 1) whose parameters were kept: the last, or the best on held-out words.
+        """The iteration, counted from 1, whose parameters were kept: the best on held-out words, or the last.
 
         Examples
         --------
@@ -249,12 +323,12 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         True
         """
         check_is_fitted(self)
-        watched = self.validation_perplexity_
-        return int(np.argmin(watched)) + 1 if len(watched) else self.n_iter_
+        validation = self.validation_perplexity_
+        return int(np.argmin(validation)) + 1 if len(validation) else self.n_iter_
 
     @property
     def stopped_early_(self) -> bool:
-        """Whether the fit ended because held-out words were not predicted any better.
+        """Whether the fit ended because the perplexity of held-out words no longer improved.
 
         Examples
         --------
@@ -265,7 +339,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     @property
     def parameters_(self) -> Parameters:
-        """The learnt parameters as inference takes them.
+        """The learnt parameters under the paper's symbols, as inference takes them.
 
         Examples
         --------
@@ -282,21 +356,53 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             latent=self._latent,
         )
 
-    # documents in the model's columns
+    # ---- documents in the model's words and tags
 
     def transform(self, X: Any, *, tags: Any = None) -> NDArray[np.floating[Any]]:
-        """The topic mix of each document: (documents, topics), rows sum to 1.
+        """Infer the topic proportions of documents.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents; unknown words are left out.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_topics)
+            Topic proportions; rows sum to 1.
+
+        Raises
+        ------
+        ValueError
+            If a tag is unknown and ``unknown_tags="error"``.
 
         Examples
         --------
-        >>> mix = model.transform(["the police and a killer"])[0]
-        >>> int(mix.argmax()) == model.top_topics("crime", 1)[0][0]
+        >>> proportions = model.transform(["the police and a killer"])[0]
+        >>> int(proportions.argmax()) == model.top_topics("crime", 1)[0][0]
         True
         """
         return self._posteriors(X, tags).topics
 
     def aligned(self, X: Any, tags: Any = None) -> Corpus:
-        """X as a Corpus in this model's words and tags; what it has never seen is left out.
+        """Convert documents to a Corpus in the model's words and tags, without unknown ones.
+
+        Parameters
+        ----------
+        X, tags :
+            As for ``transform``.
+
+        Returns
+        -------
+        Corpus
+            The documents, with columns in the order of ``words_`` and ``tag_names_``.
+
+        Raises
+        ------
+        ValueError
+            If a tag is unknown and ``unknown_tags="error"``.
 
         Examples
         --------
@@ -304,14 +410,29 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         np.int64(1)
         """
         check_is_fitted(self)
-        corpus = self._as_corpus(X, tags, reset=False)
+        corpus = _inputs.as_corpus(self, X, tags, reset=False)
         if not self._uses_tags:
             corpus = _inputs.without_tags(corpus)
         known = _inputs.aligned(corpus, self.words_, self.tag_names_, self.unknown_tags)
         return _inputs.without_unseen_words(known, self.word_counts_)
 
     def one_document(self, document: Any, tags: Any = None) -> Corpus:
-        """One document, in any of the forms that ``explain`` takes, as a corpus in the model's columns.
+        """Convert one document, in any form that ``explain`` takes, to a Corpus in the model's words and tags.
+
+        Parameters
+        ----------
+        document, tags :
+            As for ``explain``.
+
+        Returns
+        -------
+        Corpus
+            A corpus of one document.
+
+        Raises
+        ------
+        ValueError
+            If there is not exactly one document.
 
         Examples
         --------
@@ -319,23 +440,32 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Corpus(1 documents, 7 words, 4 tags)
         """
         check_is_fitted(self)
-        if isinstance(document, Document):
-            own = [document.tags if tags is None else tags]
-            words, counts = list(document.words), list(document.words.values())
-            fractional = any(count != int(count) for count in counts)
-            document = Corpus.from_counts([counts], own, words=words, ids=[document.id], fractional=fractional)
-            tags = None
-        elif isinstance(document, str):
-            document, tags = [document], None if tags is None else [tags]
-        corpus = self.aligned(document, tags)
+        corpus = self.aligned(*_inputs.document_and_tags(document, tags))
         if len(corpus) != 1:
             raise ValueError(f"explain takes one document, not {len(corpus)}: give corpus[i], or a text")
         return corpus
 
-    # topics
+    # ---- topics
 
     def top_words(self, topic: int, n: int = 10) -> list[tuple[str, float]]:
-        """The n most probable words of a topic, with their probabilities.
+        """Rank the most probable words of a topic.
+
+        Parameters
+        ----------
+        topic : int
+            The topic, counted from 0.
+        n : int, default=10
+            The number of words.
+
+        Returns
+        -------
+        list of (str, float)
+            Words with p(word | topic), most probable first.
+
+        Raises
+        ------
+        ValueError
+            If there is no such topic.
 
         Examples
         --------
@@ -347,12 +477,29 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return largest(self.components_[topic], self.words_, n)
 
     def top_tags(self, topic: int, n: int = 10) -> list[tuple[str, float]]:
-        """The n tags that speak most of a topic: p(tag | topic), each tag weighed by how often it is used.
+        """Rank the most probable tags of a topic.
+
+        Parameters
+        ----------
+        topic : int
+            The topic, counted from 0.
+        n : int, default=10
+            The number of tags.
+
+        Returns
+        -------
+        list of (str, float)
+            Tags with p(tag | topic), in proportion to p(topic | tag) and the tag's frequency.
+
+        Raises
+        ------
+        ValueError
+            If there is no such topic.
 
         Examples
         --------
         >>> topic, _ = model.top_topics("crime", 1)[0]
-        >>> [tag for tag, share in model.top_tags(topic, 2)]
+        >>> [tag for tag, probability in model.top_tags(topic, 2)]
         ['crime', 'Fincher']
         """
         topic = self._topic(topic)
@@ -360,9 +507,30 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return largest(joint / max(float(joint.sum()), 1e-300), self.tag_names_, n)
 
     def top_documents(self, X: Any, topic: int, n: int = 10, *, tags: Any = None) -> list[tuple[str, float]]:
-        """The n documents that have most of a topic: their ids, and its share of each.
+        """Rank documents by their proportion of a topic.
 
-        Documents of fewer than 20 known words are left out while there are n longer ones: their mix says little.
+        Documents of fewer than 20 known words are left out if at least n are longer: their proportions are uncertain.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
+        topic : int
+            The topic, counted from 0.
+        n : int, default=10
+            The number of documents.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+
+        Returns
+        -------
+        list of (str, float)
+            Document ids with the topic's proportion, largest first.
+
+        Raises
+        ------
+        ValueError
+            If there is no such topic.
 
         Examples
         --------
@@ -375,10 +543,27 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         shares = self._infer(corpus).topics[:, topic]
         return [(corpus.ids[d], share) for d, share in top_by_share(shares, corpus.lengths(), n)]
 
-    # tags
+    # ---- tags
 
     def top_topics(self, tag: str, n: int = 5) -> list[tuple[int, float]]:
-        """The n topics that a tag speaks most of, with their shares.
+        """Rank the most probable topics of a tag.
+
+        Parameters
+        ----------
+        tag : str
+            The tag's name.
+        n : int, default=5
+            The number of topics.
+
+        Returns
+        -------
+        list of (int, float)
+            Topics with p(topic | tag), most probable first.
+
+        Raises
+        ------
+        ValueError
+            If the tag is unknown; the message suggests similar names.
 
         Examples
         --------
@@ -386,23 +571,55 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> round(share, 1)
         0.9
         """
-        number = self._tag(tag)
-        row = self.tag_topics_[number]
+        row = self.tag_topics_[self._tag(tag)]
         return [(int(topic), float(row[topic])) for topic in np.argsort(-row, kind="stable")[:n]]
 
     def tag_words(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
-        """The n words that a tag makes most probable: its topics' words, mixed as it mixes the topics.
+        """Rank the most probable words of a tag, under its mixture of topics.
+
+        Parameters
+        ----------
+        tag : str
+            The tag's name.
+        n : int, default=10
+            The number of words.
+
+        Returns
+        -------
+        list of (str, float)
+            Words with p(word | tag), most probable first.
+
+        Raises
+        ------
+        ValueError
+            If the tag is unknown; the message suggests similar names.
 
         Examples
         --------
         >>> model.tag_words("space", 1)[0][0]
         'ship'
         """
-        number = self._tag(tag)
-        return largest(self.tag_topics_[number] @ self.components_, self.words_, n)
+        return largest(self.tag_topics_[self._tag(tag)] @ self.components_, self.words_, n)
 
     def most_used_tags(self, n: int = 10, *, kind: str | None = None) -> list[str]:
-        """The n tags on most documents, of one kind if one is given (what stands before the colon).
+        """Rank the tags by the number of training documents that have them.
+
+        Parameters
+        ----------
+        n : int, default=10
+            The number of tags.
+        kind : str or None, default=None
+            Only tags of this kind (the part of the name before the colon).
+
+        Returns
+        -------
+        list of str
+            Tags, most frequent first.
+
+        Raises
+        ------
+        ValueError
+            If the model has no tags, or none of the kind.
 
         Examples
         --------
@@ -421,28 +638,63 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return chosen[:n]
 
     def similar_tags(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
-        """The n tags whose topics are most like this tag's: 1 is the same, 0 is nothing in common (Bhattacharyya).
+        """Rank other tags by the similarity of their topics to a tag's.
+
+        Parameters
+        ----------
+        tag : str
+            The tag's name.
+        n : int, default=10
+            The number of tags.
+
+        Returns
+        -------
+        list of (str, float)
+            Tags with the Bhattacharyya coefficient: 1 for the same topics, 0 for none in common.
+
+        Raises
+        ------
+        ValueError
+            If the tag is unknown; the message suggests similar names.
 
         Examples
         --------
         >>> model.similar_tags("space", 1)[0][0]
         'monster'
         """
-        number = self._tag(tag)
-        return nearest_rows(np.sqrt(self.tag_topics_), number, self.tag_names_, n)
+        return nearest_rows(np.sqrt(self.tag_topics_), self._tag(tag), self.tag_names_, n)
 
-    # documents
+    # ---- the tags of documents
 
     def tag_weights(
         self, X: Any, *, tags: Any = None, return_latent: bool = False, intervals: float | None = None
     ) -> Any:
-        """How much each tag matters in each document: CSR (documents, tags).
+        """Infer the weight of each tag in each document.
 
-        A row sums to 1 together with the share of the document's latent tag, where it has one; with
-        ``return_latent`` those shares are returned too, as the second of a pair.
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+        return_latent : bool, default=False
+            Return the weights of the latent tag too.
+        intervals : float or None, default=None
+            A probability such as 0.9: sample each document's weights from their posterior, given the model's topics,
+            and return means and credible intervals.
 
-        With ``intervals`` (a probability such as 0.9) each document's weights are drawn from their posterior, and the
-        answer has the matrices ``mean``, ``low`` and ``high``.
+        Returns
+        -------
+        weights : CSR array of shape (n_documents, n_tags), or WeightIntervals
+            The posterior mean weights. A row sums to 1 together with the latent tag's weight. With ``intervals``, the
+            matrices ``mean``, ``low`` and ``high``.
+        latent : ndarray of shape (n_documents,)
+            The latent tag's weights, if ``return_latent``.
+
+        Raises
+        ------
+        ValueError
+            If ``intervals`` is not between 0 and 1.
 
         Examples
         --------
@@ -459,16 +711,29 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             from tagtopic.models._intervals import weight_intervals
 
             corpus = self.aligned(X, tags)
-            drawn = weight_intervals(self.parameters_, corpus, intervals, LocalEngine(self.n_jobs))
-            return (drawn, self._posteriors(corpus, None).latent) if return_latent else drawn
+            sampled = weight_intervals(self.parameters_, corpus, intervals, LocalEngine(self.n_jobs))
+            return (sampled, self._infer(corpus).latent) if return_latent else sampled
         found = self._posteriors(X, tags)
         return (found.weights, found.latent) if return_latent else found.weights
 
     def rank_tags(self, X: Any, *, tags: Any = None, n: int | None = None) -> RankedTags:
-        """For each document its tags with their weights, heaviest first; at most n of them.
+        """Rank each document's own tags by weight.
 
-        The answer is a sequence of lists of (tag, weight), one a document, made as they are looked at. A weight counts
-        the words that are evidence for the tag and the prior; ``explain`` has the words' shares alone.
+        A weight includes its prior; the shares of ``explain`` are of the words alone.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+        n : int or None, default=None
+            At most this many tags per document; None is all.
+
+        Returns
+        -------
+        RankedTags
+            A sequence with one list of (tag, weight) per document, largest weight first, made on access.
 
         Examples
         --------
@@ -480,14 +745,32 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def predict_tags(
         self, X: Any, n: int = 10, *, method: str = "neighbours", kinds: Iterable[str] | None = None
     ) -> list[list[tuple[str, float]]]:
-        """Predict the n most probable tags of each document, with their probabilities.
+        """Predict the tags of documents from their words.
 
-        Only words count: tags that the documents already have are neither used nor left out.
+        Tags that the documents already have are neither used nor excluded.
 
-        ``method="neighbours"`` asks the training documents that are like each one, and each tag's documents together;
-        its probabilities are calibrated, of tags given 0.8 about 80% are right. ``"likelihood"`` is the paper's score,
-        p(d | tag) over the topics, scaled to sum to 1 over the tags. ``kinds`` keeps to tags of some kinds (what stands
-        before the colon).
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
+        n : int, default=10
+            The number of tags per document.
+        method : {"neighbours", "likelihood"}, default="neighbours"
+            ``"neighbours"`` uses ``tag_predictor_``: similar training documents and each tag's documents together, with
+            calibrated probabilities (of tags given 0.8, about 80% are right). ``"likelihood"`` is the paper's score,
+            p(document | tag) under the topics, normalised over the tags.
+        kinds : iterable of str or None, default=None
+            Only tags of these kinds (the part of the name before the colon).
+
+        Returns
+        -------
+        list of lists of (str, float)
+            For each document the n most probable tags with their probabilities.
+
+        Raises
+        ------
+        ValueError
+            If the model has no tags or no tag predictor, or there are no tags of a kind.
 
         Examples
         --------
@@ -503,21 +786,38 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(f"n={n!r}: expected a whole number from 1")
         if not self.tag_names_:
             raise ValueError("the model has learnt no tags, so it cannot predict any")
-        if self.tag_predictor_ is None:
-            raise ValueError("the model does not remember documents with tags: fit_tag_predictor(corpus) makes it")
-        counts = self._only_words(X).counts
+        predictor = self._required_predictor()
+        counts = _inputs.words_only(self, X).counts
         if method == "neighbours":
-            return self.tag_predictor_.predict_counts(counts, n, kinds=kinds, n_jobs=self.n_jobs)
+            return predictor.predict_counts(counts, n, kinds=kinds, n_jobs=self.n_jobs)
         from tagtopic.tagging.likelihood import predict_by_likelihood
 
-        allowed = self.tag_predictor_.tags_of_kinds(kinds)
+        allowed = predictor.tags_of_kinds(kinds)
         return predict_by_likelihood(self.parameters_, counts, allowed, self.tag_names_, n, self.n_jobs)
 
     def audit_tags(self, X: Any, *, tags: Any = None) -> TagReport:
-        """Which tags of these documents explain nothing of them, worst first, with the evidence; which may be one tag.
+        """Find tags that do not fit their documents, and tags that may be duplicates.
 
-        A tag is judged by documents alike, by topics, and by the other tags of its document, against tags drawn at
-        random. Documents that the model was trained on are judged as if it had not been.
+        A tag is judged by similar training documents, by topics, and by the document's other tags, against tags drawn
+        at random. Training documents are judged as if they had not been in training.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+
+        Returns
+        -------
+        TagReport
+            The entries (a tag of a document) and the tags, least plausible first, with the evidence; and pairs of tags
+            that may be one.
+
+        Raises
+        ------
+        ValueError
+            If the model has no tags or no tag predictor, or the documents have no known tags.
 
         Examples
         --------
@@ -532,28 +832,35 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         if not self.tag_names_:
             raise ValueError("the model has learnt no tags, so there are none that it could audit")
-        if self.tag_predictor_ is None:
-            raise ValueError("the model does not remember documents with tags: fit_tag_predictor(corpus) makes it")
+        predictor = self._required_predictor()
         corpus = self.aligned(X, tags)
         if not corpus.tags.nnz:
             raise ValueError("the documents have no tags that the model knows: there is nothing to audit")
-        posteriors = self._posteriors(corpus, None)
+        posteriors = self._infer(corpus)
         return audit(
-            self.parameters_,
-            self.tag_predictor_,
-            self.topic_shares_,
-            self.word_counts_,
-            corpus,
-            posteriors,
-            self.n_jobs,
+            self.parameters_, predictor, self.topic_shares_, self.word_counts_, corpus, posteriors, self.n_jobs
         )
 
     def explain(self, document: Any, *, tags: Any = None) -> Explanation:
-        """Each word of a document with the topic and the tag that it is assigned to.
+        """Assign each word of a document to a topic and a tag.
 
-        ``document`` is one document of a corpus (``corpus[17]``), a text with its ``tags`` beside it, or anything that
-        ``transform`` takes with just one document in it. Its ``tag_shares`` are of the words alone; the weights of
-        ``rank_tags`` and ``tag_weights`` count the prior too, which evens them out, most in short texts.
+        Parameters
+        ----------
+        document : Document, str, or anything that ``transform`` takes with one document in it
+            The document, such as ``corpus[17]`` or a text.
+        tags : list of str or None, default=None
+            The tags of a text.
+
+        Returns
+        -------
+        Explanation
+            The words with their topics and tags. Its ``tag_shares`` are of the words alone; the weights of
+            ``rank_tags`` and ``tag_weights`` include the prior, which evens them out, most in short texts.
+
+        Raises
+        ------
+        ValueError
+            If there is not exactly one document.
 
         Examples
         --------
@@ -565,18 +872,35 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         from tagtopic.tagging.explanation import explain_document
 
-        return explain_document(
-            self.parameters_, method_of(self.inference).for_new_documents.name, self.one_document(document, tags)
-        )
+        return explain_document(self.parameters_, self._new_document_method, self.one_document(document, tags))
 
-    # evaluation
+    # ---- evaluation
 
     def perplexity(self, X: Any, *, tags: Any = None, method: str = "completion", random_state: int = 0) -> float:
-        """How surprised the model is by a word, as a number of equally likely words: lower is better.
+        """Compute the perplexity of documents: the effective number of equally likely words; lower is better.
 
-        ``"completion"`` infers each document's topics from half of its words and scores the other half;
-        ``"fitted"`` infers and scores on the same words, which flatters many topics; ``"bound"`` is
-        exp(-bound / words), for the inference methods that bound the likelihood ("paper" and "mixture").
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents; unknown words are not scored.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+        method : {"completion", "fitted", "bound"}, default="completion"
+            ``"completion"`` infers each document's topics from half of its words and scores the other half;
+            ``"fitted"`` infers and scores on the same words, which favours many topics; ``"bound"`` is
+            exp(-bound / words), for the inference methods that bound the likelihood ("paper" and "mixture").
+        random_state : int, default=0
+            Seed of the token split.
+
+        Returns
+        -------
+        float
+            The perplexity; ``tagtopic.evaluation.perplexity.perplexity`` also counts what was scored.
+
+        Raises
+        ------
+        ValueError
+            If no document has words to score, or ``"bound"`` is asked of a method that does not bound the likelihood.
 
         Examples
         --------
@@ -589,7 +913,19 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return perplexity(self, X, tags=tags, method=method, random_state=random_state).value
 
     def score(self, X: Any, y: Any = None, *, tags: Any = None) -> float:
-        """The mean log probability of a word by document completion: higher is better.
+        """Compute the mean log probability of a word by document completion; higher is better.
+
+        Parameters
+        ----------
+        X, tags :
+            As for ``perplexity``.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            Minus the logarithm of ``perplexity(X)``.
 
         Examples
         --------
@@ -599,10 +935,20 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         return -float(np.log(self.perplexity(X, tags=tags)))
 
-    # plots
+    # ---- plots
 
     def plot_topics(self) -> Any:
-        """The topics as a map, a plotly figure: areas by share, topics with the same words near each other.
+        """Draw a map of the topics: circles with areas by share, similar topics near each other.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure.
+
+        Raises
+        ------
+        MissingExtraError
+            If plotly is not installed.
 
         Examples
         --------
@@ -611,10 +957,30 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         from tagtopic.models.plotting import plot_topics
 
+        check_is_fitted(self)
         return plot_topics(self)
 
     def plot_tag(self, tag: str, n: int = 15) -> Any:
-        """What a tag is about, a plotly figure: its topics, and its n most distinctive words.
+        """Draw a tag's topics and its most distinctive words.
+
+        Parameters
+        ----------
+        tag : str
+            The tag's name.
+        n : int, default=15
+            The number of words.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure.
+
+        Raises
+        ------
+        ValueError
+            If the tag is unknown; the message suggests similar names.
+        MissingExtraError
+            If plotly is not installed.
 
         Examples
         --------
@@ -626,9 +992,24 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return plot_tag(self, tag, n)
 
     def plot_document(self, document: Any, *, tags: Any = None) -> Any:
-        """A document's topics and the weights of its tags with 90% intervals, a plotly figure.
+        """Draw a document's topics and the weights of its tags with 90% intervals.
 
-        ``document`` is what ``explain`` takes: one document of a corpus, or a text with its ``tags`` beside it.
+        Parameters
+        ----------
+        document, tags :
+            As for ``explain``.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure.
+
+        Raises
+        ------
+        ValueError
+            If there is not exactly one document.
+        MissingExtraError
+            If plotly is not installed.
 
         Examples
         --------
@@ -640,7 +1021,28 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return plot_document(self, document, tags)
 
     def to_pyldavis(self, X: Any, *, tags: Any = None, **options: Any) -> Any:
-        """The model and documents as pyLDAvis prepares them, where it is installed; ``options`` are its own.
+        """Prepare the model and documents for pyLDAvis.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+        **options
+            Options of ``pyLDAvis.prepare``.
+
+        Returns
+        -------
+        pyLDAvis.PreparedData
+            What ``pyLDAvis.display`` takes.
+
+        Raises
+        ------
+        ValueError
+            If no document has known words.
+        MissingExtraError
+            If pyLDAvis is not installed.
 
         Examples
         --------
@@ -653,32 +1055,31 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return to_pyldavis(self, X, tags, options)
 
     def _repr_html_(self) -> str:
+        from tagtopic.models.plotting import html_table
+
         try:
             check_is_fitted(self)
         except NotFittedError:
             return str(estimator_html_repr(self))
-        order = sorted(range(len(self.topic_shares_)), key=lambda k: -self.topic_shares_[k])
-        rows = [
-            [
-                str(k),
-                f"{self.topic_shares_[k]:.1%}",
-                _names(self.top_words(k, 8), " "),
-                _names(self.top_tags(k, 4), ", "),
-            ]
-            for k in order[:MAX_TOPICS_SHOWN]
-        ]
-        more = f", the {MAX_TOPICS_SHOWN} largest topics" if len(order) > MAX_TOPICS_SHOWN else ""
-        figures = [("topics", f"{len(order):,}"), ("words", f"{len(self.words_):,}")]
-        figures += [("tags", f"{len(self.tag_names_):,}"), ("iterations", f"{self.n_iter_:,}")]
-        return html_card(f"{type(self).__name__}{more}", figures, ["topic", "share", "words", "tags"], rows)
+        return html_table(self)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-    # files
+    # ---- files
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all.
+        """Write the model to a file, atomically.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; missing folders are made.
+
+        Raises
+        ------
+        TypeError
+            If the class does not derive from TWTM, TWDA or LDA.
 
         Examples
         --------
@@ -695,7 +1096,24 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """A model from a file that ``save`` wrote. Nothing in the file is executed.
+        """Read a model from a file that ``save`` wrote. No code in the file is executed.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        Self
+            The fitted model.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ModelFileError
+            If the file is not a model of this class, is damaged, or needs a newer version.
 
         Examples
         --------
@@ -706,6 +1124,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         from tagtopic.models._io import load_model
 
         return load_model(Path(path), cls)
+
+    # ---- private
 
     def _topic(self, topic: int) -> int:
         check_is_fitted(self)
@@ -722,62 +1142,26 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             hint = f"; near it are {', '.join(map(repr, near))}" if near else ""
             raise ValueError(f"the model has never seen the tag {tag!r}{hint}") from None
 
+    @property
+    def _new_document_method(self) -> str:
+        """The inference method for documents under fixed parameters."""
+        return method_of(self.inference).for_new_documents.name
+
+    def _infer(self, aligned: Corpus) -> DocumentPosteriors:
+        return LocalEngine(self.n_jobs).infer(aligned, self.parameters_, self._new_document_method)
+
     def _posteriors(self, X: Any, tags: Any) -> DocumentPosteriors:
         return self._infer(self.aligned(X, tags))
 
-    def _infer(self, aligned: Corpus) -> DocumentPosteriors:
-        method = method_of(self.inference).for_new_documents.name
-        return LocalEngine(self.n_jobs).infer(aligned, self.parameters_, method)
-
-    def _only_words(self, X: Any) -> Corpus:
-        corpus = self._as_corpus(X, None, reset=False)
-        words = _inputs.aligned(_inputs.without_tags(corpus), self.words_, (), "ignore")
-        return _inputs.without_unseen_words(words, self.word_counts_)
-
-    def _as_corpus(self, X: Any, tags: Any, *, reset: bool) -> Corpus:
-        if isinstance(X, RemoteCorpus):
-            raise ValueError(
-                "the documents are on a cluster: bring some here, as in corpus[rows], or apply the model there with "
-                "tagtopic.engines.spark.frames.apply_model"
-            )
-        if hasattr(X, "mapInArrow"):
-            raise TypeError(
-                "this is a Spark DataFrame: fit what an engine reads of it, as in "
-                "model.fit(engine.read(frame, text=…, tags=…)); apply a fitted model to it with "
-                "tagtopic.engines.spark.frames.apply_model"
-            )
-        known_tags = None if reset else self.tag_names_
-        X = list(X) if isinstance(X, Iterator) else X
-        if isinstance(X, Corpus):
-            if reset:
-                self._take_columns(X.n_words)
-            return _inputs.with_tags(X, tags, known_tags)
-        if _inputs.is_texts(X):
-            words, rules = (None, None) if reset else (self.words_, self.rules_)
-            corpus = _inputs.corpus_from_texts(X, tags, words, rules, known_tags)
-            if reset:
-                self._take_columns(corpus.n_words)
-            return corpus
-        _inputs.check_no_documents(X)
-        counts = validate_data(self, X, accept_sparse="csr", dtype=NUMERIC, reset=reset)
-        check_non_negative(counts, type(self).__name__)
-        words = getattr(self, "feature_names_in_", None) if reset else self.words_
-        return _inputs.corpus_from_matrix(sp.csr_array(counts), tags, words, known_tags)
-
-    def _take_columns(self, number: int) -> None:
-        """Be fitted on so many columns, and not on those of an earlier data frame."""
-        self.n_features_in_ = number
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+    def _required_predictor(self) -> TagPredictor:
+        if self.tag_predictor_ is None:
+            with_one = "no training document has both words and tags, or its file is of an earlier version"
+            reason = with_one if self.tag_predictor else "it was fitted with tag_predictor=False"
+            raise ValueError(f"the model has no tag predictor ({reason}): fit_tag_predictor(corpus) makes one")
+        return self.tag_predictor_
 
     def _training_corpus(self, X: Any, tags: Any) -> Collection:
-        corpus: Collection
-        if isinstance(X, RemoteCorpus):
-            corpus = _inputs.remote(X, tags, uses_tags=self._uses_tags)
-            self._take_columns(X.n_words)
-        else:
-            here = self._as_corpus(X, tags, reset=True)
-            corpus = here if self._uses_tags else _inputs.without_tags(here)
+        corpus = _inputs.training_corpus(self, X, tags)
         _settings.check_settings(self, corpus)
         if not corpus.n_tokens:
             raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
@@ -785,39 +1169,35 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             _settings.require_tags(corpus)
         return corpus
 
-    @contextmanager
-    def _start_fit(
-        self, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
-    ) -> Iterator[Fit]:
-        """The fit that the settings ask for, from its start or from where it was saved."""
-        start = online_fit if self.learning == _settings.ONLINE else batch_fit
-        with start(self, corpus, watch, saved, engine) as fit:
-            if saved is not None:
-                saved.restore(fit)
-            yield fit
-
     def _checkpoint(self, corpus: Collection) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         settings = {**self.get_params(), "inference": method_of(self.inference).name}
         return Checkpoint.of(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, settings)
 
-    def _keep(self, corpus: Collection, outcome: Standing, history: History) -> None:
-        parameters = outcome.parameters
-        self.components_ = parameters.psi.T
-        self.tag_topics_ = parameters.theta
+    @contextmanager
+    def _start_fit(
+        self, corpus: Collection, held_out: HeldOut | None, saved: Saved | None, engine: Engine | None
+    ) -> Iterator[Fit]:
+        """Start a batch or an online fit, or resume it from a checkpoint."""
+        start = online_fit if self.learning == _settings.ONLINE else batch_fit
+        with start(self, corpus, held_out, saved, engine) as fit:
+            if saved is not None:
+                saved.restore(fit)
+            yield fit
+
+    def _set_learnt(self, corpus: Collection, outcome: Snapshot, history: History) -> None:
+        """Set the learnt attributes, all but the tag predictor."""
+        for name, value in outcome.attributes().items():
+            setattr(self, name, value)
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names
         self.rules_ = corpus.rules
         self.word_counts_ = corpus.word_counts()
         self.topic_shares_ = smoothed_shares(outcome.topic_sizes, 0.0)
         self.tag_frequencies_ = corpus.tag_sizes() / len(corpus)
-        self.tag_sizes_ = outcome.tag_sizes
         self.n_documents_ = len(corpus)
-        self.tag_weight_prior_ = parameters.pi
-        self.latent_weight_prior_ = parameters.pi_latent
-        # TWTM never learns mu; a document without tags then leans to what the corpus is about
-        self.latent_topic_prior_ = parameters.mu if self._latent else parameters.mu.sum() * self.topic_shares_ + 1e-6
-        self.tag_topic_prior_, self.topic_word_prior_ = outcome.priors.alpha, outcome.priors.beta
+        if not self._latent:  # mu is not learnt: documents without tags get the corpus's topic shares as their prior
+            self.latent_topic_prior_ = outcome.parameters.mu.sum() * self.topic_shares_ + 1e-6
         self.bound_ = np.array(history.bound)
         self.validation_perplexity_ = np.array(history.perplexity)
         self.prior_updates_ = tuple(history.prior_updates)
@@ -835,7 +1215,3 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _names(ranked: list[tuple[str, float]], between: str) -> str:
-    return between.join(name for name, _ in ranked)

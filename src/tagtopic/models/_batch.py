@@ -26,7 +26,7 @@ from tagtopic.inference.priors.tag_weights import HyperPrior, ran_away
 from tagtopic.inference.priors.topic_words import HeldOutWords, better_word_prior, with_word_prior
 from tagtopic.inference.types import Parameters, Priors, State
 from tagtopic.models._settings import EMSettings, Learning, em_settings, smoothed_shares, start_parameters
-from tagtopic.models._snapshot import Standing
+from tagtopic.models._snapshot import Snapshot
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
@@ -79,13 +79,13 @@ class Fit(ABC):
     def __init__(self, settings: EMSettings, watch: Watch | None = None) -> None:
         self.settings = settings
         self.watch = watch
-        self.best: Standing | None = None
+        self.best: Snapshot | None = None
         self.history = History()
         self.checkpoint: Callable[[Fit], None] | None = None
 
     @property
     @abstractmethod
-    def now(self) -> Standing:
+    def now(self) -> Snapshot:
         """The model as it stands."""
 
     @abstractmethod
@@ -101,7 +101,7 @@ class Fit(ABC):
         """Start the next iteration from what ``pack`` gave."""
 
     @property
-    def outcome(self) -> Standing:
+    def outcome(self) -> Snapshot:
         """The model: as it stands, or as it stood when it predicted held-out words best."""
         return self.best or self.now
 
@@ -155,9 +155,9 @@ class ExpectationMaximisation(Fit):
         self._sums = Statistics.empty_like(parameters)
 
     @property
-    def now(self) -> Standing:
+    def now(self) -> Snapshot:
         """The model as it stands."""
-        return Standing(self.parameters, self.priors, self.topic_sizes, self.tag_sizes)
+        return Snapshot(self.parameters, self.priors, self.topic_sizes, self.tag_sizes)
 
     def pack(self) -> dict[str, NDArray[Any]]:
         """Where every document's inference stands, and the model."""
@@ -166,7 +166,7 @@ class ExpectationMaximisation(Fit):
     def unpack(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Go on from there."""
         self.session.restore(State(*(arrays[name] for name in State._fields)))
-        now = Standing.from_arrays(arrays)
+        now = Snapshot.from_arrays(arrays)
         self.parameters, self.priors = now.parameters, now.priors
         self.topic_sizes, self.tag_sizes = now.topic_sizes, now.tag_sizes
         self.last_move = float(arrays["last_move"][0])

@@ -18,7 +18,7 @@ import numpy as np
 from tagtopic._version import __version__
 from tagtopic.models._batch import Fit, History
 from tagtopic.models._io import StorageError, read_tensors, write_tensors
-from tagtopic.models._snapshot import BEHIND, Shapes, Standing, standing_shapes
+from tagtopic.models._snapshot import IN_SNAPSHOTS, TAGS, TOPICS, WORDS, Shapes, Snapshot, snapshot_shapes
 
 if TYPE_CHECKING:
     from tagtopic.corpus.collection import Collection
@@ -32,6 +32,7 @@ LOG_LATENT = "log_latent"
 
 NOT_PART_OF_A_RUN = (
     "max_iter", "patience", "n_jobs", "callbacks", "progress", "checkpoint", "checkpoint_every", "unknown_tags",
+    "tag_predictor",
 )  # fmt: skip
 """Settings that may change between stopping and resuming: they do not change what an iteration does."""
 
@@ -53,10 +54,10 @@ class Saved:
     model: Shapes
 
     @property
-    def now(self) -> Standing:
+    def now(self) -> Snapshot:
         """The model as it stood, where the run has one of its own."""
         self._check(self.model)
-        return Standing.from_arrays(self.arrays)
+        return Snapshot.from_arrays(self.arrays)
 
     def restore(self, fit: Fit) -> None:
         """Let the fit go on from here."""
@@ -69,7 +70,7 @@ class Saved:
         fit.history = self.history
         fit.history.interrupted = False
         if f"{BEST}psi" in self.arrays:
-            fit.best = Standing.from_arrays(self.arrays, BEST)
+            fit.best = Snapshot.from_arrays(self.arrays, BEST)
         elif self.history.perplexity:
             fit.best = fit.now
 
@@ -80,7 +81,8 @@ class Saved:
             shapes[LOG_LATENT] = self.model["mu"]
         best = {}
         if any(name.startswith(BEST) for name in self.arrays):
-            best = {name: shape for name, shape in self.model.items() if name not in BEHIND or name in shapes}
+            absent = {name for name, learnt in IN_SNAPSHOTS.items() if learnt.batch_only} - shapes.keys()
+            best = {name: shape for name, shape in self.model.items() if name not in absent}
         return shapes | {BEST + name: shape for name, shape in best.items()}
 
     def _check(self, expected: Shapes) -> None:
@@ -112,8 +114,8 @@ class Checkpoint:
         kept = {name: described(value) for name, value in sorted(settings.items()) if name not in NOT_PART_OF_A_RUN}
         content = json.dumps([model, kept, corpus.fingerprint()])
         run = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
-        shapes = standing_shapes(corpus.n_words, corpus.n_tags, int(settings["n_topics"]))
-        return cls(Path(path), int(every), run, shapes)
+        sizes = {WORDS: corpus.n_words, TAGS: corpus.n_tags, TOPICS: int(settings["n_topics"])}
+        return cls(Path(path), int(every), run, snapshot_shapes(sizes))
 
     def callback(self, fit: Fit) -> None:
         """Save if it is time to."""

@@ -1,37 +1,123 @@
-"""From what people pass to ``fit`` and ``transform`` to a Corpus in the model's columns."""
+"""Conversion of what ``fit`` and ``transform`` take to a Corpus in the model's words and tags."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_non_negative, validate_data
 
 from tagtopic._core.arrays import Float64s
 from tagtopic._core.display import warn
-from tagtopic.corpus import Corpus, matrices
+from tagtopic.corpus import Corpus, Document, matrices
 from tagtopic.corpus.builder import is_missing, is_words
-from tagtopic.corpus.collection import RemoteCorpus
+from tagtopic.corpus.collection import Collection, RemoteCorpus
 from tagtopic.corpus.matrices import check_columns, column_sizes, csr, is_matrix, keep_columns
 from tagtopic.corpus.text.rules import TextRules
 
+if TYPE_CHECKING:
+    from tagtopic.models._base import TagTopicModel
+
+NUMERIC = [np.float64, np.float32, np.int64, np.int32]
+"""The types of counts; others are converted to the first."""
+
+
+def training_corpus(model: TagTopicModel, X: Any, tags: Any) -> Collection:
+    """Convert training documents; those on a cluster stay there."""
+    if isinstance(X, RemoteCorpus):
+        if tags is not None:
+            raise ValueError("tags= cannot be put beside documents on a cluster: read them with their tags")
+        _set_features(model, X.n_words)
+        return X if model._uses_tags else X.without_tags()
+    corpus = as_corpus(model, X, tags, reset=True)
+    return corpus if model._uses_tags else without_tags(corpus)
+
+
+def as_corpus(model: TagTopicModel, X: Any, tags: Any, *, reset: bool) -> Corpus:
+    """Convert documents to a Corpus.
+
+    With ``reset`` they are training documents and the model's input features become theirs; without, texts are read in
+    the words of the model, and the columns of a matrix are its words and tags.
+    """
+    if isinstance(X, RemoteCorpus):
+        raise ValueError(
+            "the documents are on a cluster: bring some here, as in corpus[rows], or apply the model there with "
+            "tagtopic.engines.spark.frames.apply_model"
+        )
+    if hasattr(X, "mapInArrow"):
+        raise TypeError(
+            "this is a Spark DataFrame: fit what an engine reads of it, as in "
+            "model.fit(engine.read(frame, text=…, tags=…)); apply a fitted model to it with "
+            "tagtopic.engines.spark.frames.apply_model"
+        )
+    known_tags = None if reset else model.tag_names_
+    X = list(X) if isinstance(X, Iterator) else X
+    if isinstance(X, Corpus):
+        if reset:
+            _set_features(model, X.n_words)
+        return with_tags(X, tags, known_tags)
+    if is_texts(X):
+        words, rules = (None, None) if reset else (model.words_, model.rules_)
+        corpus = corpus_from_texts(X, tags, words, rules, known_tags)
+        if reset:
+            _set_features(model, corpus.n_words)
+        return corpus
+    if matrices.is_frame(X):
+        matrices.require_numbers(X, "X")
+    counts = validate_data(model, X, accept_sparse="csr", dtype=NUMERIC, reset=reset)
+    check_non_negative(counts, type(model).__name__)
+    columns: Iterable[str] | None = getattr(model, "feature_names_in_", None) if reset else model.words_
+    return corpus_from_matrix(sp.csr_array(counts), tags, columns, known_tags)
+
+
+def _set_features(model: TagTopicModel, number: int) -> None:
+    """Set the number of input features, and forget the column names of an earlier data frame."""
+    model.n_features_in_ = number
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+
 
 def with_tags(corpus: Corpus, tags: Any, known_tags: tuple[str, ...] | None = None) -> Corpus:
-    """The corpus, with other tags if any are given; the columns of a matrix are the known tags, or else its own."""
+    """The corpus, with other tags if any are given."""
     check_columns(corpus.counts)
     if tags is None or tags is corpus.tags:
         check_columns(corpus.tags)
         return corpus
-    given = matrices.check_tags(tags, names_of_columns(tags, known_tags, corpus.tag_names), len(corpus))
+    given = matrices.check_tags(tags, _column_tags(tags, known_tags, corpus.tag_names), len(corpus))
     return Corpus(counts=corpus.counts, words=corpus.words, ids=corpus.ids, rules=corpus.rules, **given)
 
 
-def names_of_columns(
+def corpus_from_texts(
+    texts: Any,
+    tags: Any,
+    words: tuple[str, ...] | None,
+    rules: TextRules | None,
+    known_tags: tuple[str, ...] | None = None,
+) -> Corpus:
+    """A corpus from texts; after training, in the model's words and by its rules."""
+    if words is not None and rules is None and len(texts):
+        raise ValueError(
+            "the model was trained on counts and does not know how texts become words: give it counts, or a Corpus"
+        )
+    names = _column_tags(tags, known_tags)
+    return Corpus.from_texts(texts, tags, tag_names=names, words=words, rules=rules)
+
+
+def corpus_from_matrix(
+    counts: Any, tags: Any, words: Iterable[str] | None, known_tags: tuple[str, ...] | None
+) -> Corpus:
+    """A corpus from a matrix of counts."""
+    return Corpus.from_counts(counts, tags, words=words, tag_names=_column_tags(tags, known_tags), fractional=True)
+
+
+def _column_tags(
     tags: Any, known_tags: tuple[str, ...] | None, own_tags: tuple[str, ...] = ()
 ) -> tuple[str, ...] | None:
-    """The tags in the columns of a matrix without names: those that a model knows, if it knows any, or a corpus's own;
-    None where the columns have names, or are new.
+    """The tags in the columns of a matrix without column names: the model's if it has any, or the corpus's own.
+
+    None if the columns have names, or are new tags.
     """
     shape: tuple[int, ...] = np.shape(tags) if tags is not None and is_matrix(tags) else ()
     if len(shape) != 2 or matrices.column_names(tags) is not None:
@@ -44,78 +130,39 @@ def names_of_columns(
     return None
 
 
-def remote(corpus: RemoteCorpus, tags: Any, *, uses_tags: bool) -> RemoteCorpus:
-    """Documents that are elsewhere, as a model learns from them."""
-    if tags is not None:
-        raise ValueError("tags= cannot be put beside documents on a cluster: read them with their tags")
-    return corpus if uses_tags else corpus.without_tags()
-
-
 def is_texts(X: Any) -> bool:
     """Whether X is texts (a list, an array or a series of strings, or lists of words) rather than a table of numbers.
 
-    An empty list is no documents, which is fine; one bare string is an error.
+    An empty list counts as no texts; one bare string is an error.
     """
     if isinstance(X, str):
         raise TypeError(f"X is one string, {X[:50]!r}: expected a list of texts, one a document")
-    in_a_row = isinstance(X, list | tuple) or (len(getattr(X, "shape", ())) == 1 and not sp.issparse(X))
-    if not in_a_row or not all(isinstance(text, str) or is_missing(text) or is_words(text) for text in X):
+    one_dimensional = isinstance(X, list | tuple) or (len(getattr(X, "shape", ())) == 1 and not sp.issparse(X))
+    if not one_dimensional or not all(isinstance(text, str) or is_missing(text) or is_words(text) for text in X):
         return False
     return not len(X) or any(not is_words(text) or len(text) for text in X)
 
 
-def check_no_documents(X: Any) -> None:
-    """Say what to do with a data frame of texts, where a table of numbers is expected."""
-    if matrices.is_frame(X):
-        matrices.require_numbers(X, "X")
-
-
 def check_ignored(y: Any, tags: Any) -> None:
-    """Say that tags have a name of their own, if they stand in the place of ``y``, which is ignored."""
+    """Raise if tags were passed as ``y``, which is ignored."""
     if tags is None and isinstance(y, list | tuple) and any(isinstance(names, list | tuple | set) for names in y):
         raise TypeError("the second argument is y, which is ignored: give tags by name, as in fit(texts, tags=tags)")
 
 
-def corpus_from_texts(
-    texts: Any,
-    tags: Any,
-    words: tuple[str, ...] | None,
-    rules: TextRules | None,
-    known_tags: tuple[str, ...] | None = None,
-) -> Corpus:
-    """A corpus from texts; after training, in the model's words and by the rules that it was trained with."""
-    if words is not None and rules is None and len(texts):
-        raise ValueError(
-            "the model was trained on counts and does not know how texts become words: give it counts, or a Corpus"
-        )
-    names = names_of_columns(tags, known_tags)
-    return Corpus.from_texts(texts, tags, tag_names=names, words=words, rules=rules)
-
-
-def without_tags(corpus: Corpus) -> Corpus:
-    """The same documents, untagged."""
-    none = csr(np.zeros(len(corpus) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), 0)
-    return Corpus(counts=corpus.counts, tags=none, words=corpus.words, tag_names=(), ids=corpus.ids, rules=corpus.rules)
-
-
-def corpus_from_matrix(
-    counts: Any, tags: Any, words: Iterable[str] | None, tag_names: tuple[str, ...] | None
-) -> Corpus:
-    """A corpus from counts; a 0/1 matrix of tags has its columns in the order of ``tag_names``, if there are any."""
-    names = names_of_columns(tags, tag_names)
-    return Corpus.from_counts(counts, tags, words=words, tag_names=names, fractional=True)
-
-
-def without_unseen_words(corpus: Corpus, word_counts: Float64s) -> Corpus:
-    """The corpus without the words that stand in a model's vocabulary but never occurred in its training."""
-    seen = word_counts > 0
-    if seen.all() or not column_sizes(corpus.counts)[~seen].any():
-        return corpus
-    return corpus.with_matrices(counts=keep_columns(corpus.counts, seen))
+def document_and_tags(document: Any, tags: Any) -> tuple[Any, Any]:
+    """A single document and its tags, as ``as_corpus`` takes documents and theirs."""
+    if isinstance(document, Document):
+        own = [document.tags if tags is None else tags]
+        words, counts = list(document.words), list(document.words.values())
+        fractional = any(count != int(count) for count in counts)
+        return Corpus.from_counts([counts], own, words=words, ids=[document.id], fractional=fractional), None
+    if isinstance(document, str):
+        return [document], None if tags is None else [tags]
+    return document, tags
 
 
 def aligned(corpus: Corpus, words: tuple[str, ...], tag_names: tuple[str, ...], unknown_tags: str) -> Corpus:
-    """The corpus in a model's columns; tags that the model has never seen are ignored with a warning, or an error."""
+    """The corpus in a model's words and tags; unknown tags are a warning, or an error."""
     alignment = corpus.align(words, tag_names)
     if alignment.unknown_tags:
         shown = ", ".join(map(repr, alignment.unknown_tags[:5]))
@@ -128,3 +175,23 @@ def aligned(corpus: Corpus, words: tuple[str, ...], tag_names: tuple[str, ...], 
     if alignment.unknown_tokens and not alignment.corpus.n_tokens:
         warn("none of the words was seen in training: the tags alone decide")
     return alignment.corpus
+
+
+def words_only(model: TagTopicModel, X: Any) -> Corpus:
+    """The documents in the model's words, without tags."""
+    corpus = without_tags(as_corpus(model, X, None, reset=False))
+    return without_unseen_words(aligned(corpus, model.words_, (), "ignore"), model.word_counts_)
+
+
+def without_tags(corpus: Corpus) -> Corpus:
+    """The same documents, untagged."""
+    none = csr(np.zeros(len(corpus) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), 0)
+    return Corpus(counts=corpus.counts, tags=none, words=corpus.words, tag_names=(), ids=corpus.ids, rules=corpus.rules)
+
+
+def without_unseen_words(corpus: Corpus, word_counts: Float64s) -> Corpus:
+    """The corpus without words of the model's vocabulary that did not occur in its training."""
+    seen = word_counts > 0
+    if seen.all() or not column_sizes(corpus.counts)[~seen].any():
+        return corpus
+    return corpus.with_matrices(counts=keep_columns(corpus.counts, seen))

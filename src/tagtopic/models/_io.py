@@ -19,6 +19,7 @@ from tagtopic._core.parallel import cut_rows
 from tagtopic._core.strings import StringArray
 from tagtopic._version import __version__
 from tagtopic.corpus.text.rules import TextRules
+from tagtopic.models._snapshot import ARRAYS, NUMBERS, check_shapes
 from tagtopic.tagging.predictor import TagPredictor
 
 if TYPE_CHECKING:
@@ -98,14 +99,6 @@ def _another_format(path: Path, header: dict[str, Any], newest: int, oldest: int
 FORMAT = 1
 KIND = "tagtopic model"
 
-ARRAYS = (
-    "tag_topics_", "word_counts_", "topic_shares_", "tag_frequencies_", "tag_weight_prior_",
-    "latent_topic_prior_", "tag_topic_prior_", "topic_word_prior_", "bound_",
-    "validation_perplexity_", "tag_sizes_",
-)  # fmt: skip
-LATER = ("validation_perplexity_", "tag_sizes_")
-"""Arrays that files of earlier versions do not have."""
-NUMBERS = ("latent_weight_prior_", "n_iter_", "converged_", "interrupted_", "n_features_in_", "n_documents_")
 NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every")
 PREDICTOR = "tag_predictor."
 
@@ -121,8 +114,7 @@ def save_model(model: TagTopicModel, path: Path) -> None:
         raise TypeError(f"{type(model).__name__} cannot be saved: derive it from TWDA, TWTM or LDA")
     settings = {name: _plain(value) for name, value in model.get_params().items() if name not in NOT_SAVED}
     known = signature(kind).parameters
-    tensors = {name: getattr(model, name) for name in ARRAYS}
-    tensors["topic_words"] = model.components_.T
+    tensors = {learnt.tensor_name: learnt.stored(getattr(model, name)) for name, learnt in ARRAYS.items()}
     for name, strings in (("words", model.words_), ("tag_names", model.tag_names_)):
         packed = StringArray.of(strings)
         tensors[f"{name}.offsets"], tensors[f"{name}.bytes"] = packed.offsets, packed.data
@@ -180,11 +172,12 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
     known = signature(kind).parameters
     own = {name: value for name, value in header.get("own_settings", {}).items() if name in known}
     model = kind(**header["settings"], **own)
-    for name in ARRAYS:
-        setattr(model, name, tensors[name] if name in tensors or name not in LATER else np.empty(0))
-    for name in NUMBERS:
-        setattr(model, name, header["numbers"].get(name, 0) if name == "n_documents_" else header["numbers"][name])
-    model.components_ = tensors["topic_words"].T
+    for name, learnt in ARRAYS.items():
+        missing = learnt.optional and learnt.tensor_name not in tensors
+        setattr(model, name, np.empty(0) if missing else learnt.stored(tensors[learnt.tensor_name]))
+    for name, learnt in NUMBERS.items():
+        missing = learnt.optional and name not in header["numbers"]
+        setattr(model, name, 0 if missing else header["numbers"][name])
     model.words_ = tuple(StringArray(tensors["words.offsets"], tensors["words.bytes"]))
     model.tag_names_ = tuple(StringArray(tensors["tag_names.offsets"], tensors["tag_names.bytes"]))
     model.rules_ = None if header["rules"] is None else TextRules.from_json(header["rules"])
@@ -192,25 +185,8 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
     model.tag_predictor_ = _predictor(tensors, model)
     if header["feature_names"]:
         model.feature_names_in_ = np.array(model.words_, dtype=object)
-    _check_shapes(model)
+    check_shapes(model)
     return model
-
-
-def _check_shapes(model: TagTopicModel) -> None:
-    n_topics, n_words, n_tags = len(model.components_), len(model.words_), len(model.tag_names_)
-    shapes: dict[str, tuple[int, ...]] = {
-        "components_": (n_topics, n_words),
-        "tag_topics_": (n_tags, n_topics),
-        **dict.fromkeys(("topic_shares_", "latent_topic_prior_", "tag_topic_prior_"), (n_topics,)),
-        **dict.fromkeys(("word_counts_", "topic_word_prior_"), (n_words,)),
-        **dict.fromkeys(("tag_weight_prior_", "tag_frequencies_"), (n_tags,)),
-    }
-    if len(model.tag_sizes_):  # else the file is of an earlier version
-        shapes["tag_sizes_"] = (n_tags,)
-    for name, expected in shapes.items():
-        found = getattr(model, name).shape
-        if found != expected:
-            raise ValueError(f"its {name} has the shape {found} instead of {expected}")
 
 
 def _predictor(tensors: dict[str, Any], model: TagTopicModel) -> TagPredictor | None:

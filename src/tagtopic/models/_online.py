@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,7 +44,7 @@ from tagtopic.models._settings import (
     smoothed_shares,
     start_parameters,
 )
-from tagtopic.models._snapshot import Standing
+from tagtopic.models._snapshot import Snapshot
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
@@ -220,6 +220,11 @@ class OnlineLearner:
         words, tags = (np.arange(len(sums), dtype=np.int32) for sums in (self.running.psi, self.running.theta))
         return Parameters(self._psi(words), self._theta(tags), self.pi.copy(), self.pi_latent, self.mu, self.latent)
 
+    def snapshot(self) -> Snapshot:
+        """The model as it stands."""
+        tag_sizes = self.running.theta.sum(axis=1, dtype=np.float64)
+        return Snapshot(self.parameters(), self.priors, self.running.topic_sizes.copy(), tag_sizes)
+
     def _psi(self, words: Int32s) -> Floats:
         beta = self.priors.beta
         totals = self.running.topic_sizes + beta.sum()
@@ -320,7 +325,8 @@ SETTLED = 5e-5
 """Passes end when one betters the last by less than this share of the objective, or by less than ``tol`` if that is
 more: batches differ, so passes never settle as finely as batch learning does."""
 
-RUNNING = ("psi", "theta", "tokens", "seen_tokens", "documents", "seen_documents", "topic_sizes", "log_latent")
+RUNNING = tuple(field.name for field in fields(Running) if field.name != "steps")
+"""The arrays among the running sums."""
 
 
 class States:
@@ -381,11 +387,9 @@ class OnlinePasses(Fit):
         self.states = states
 
     @property
-    def now(self) -> Standing:
+    def now(self) -> Snapshot:
         """The model as it stands."""
-        running = self.learner.running
-        tag_sizes = running.theta.sum(axis=1, dtype=np.float64)
-        return Standing(self.learner.parameters(), self.learner.priors, running.topic_sizes.copy(), tag_sizes)
+        return self.learner.snapshot()
 
     def iterate(self) -> None:
         """One pass."""

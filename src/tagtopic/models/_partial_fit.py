@@ -16,13 +16,14 @@ from tagtopic.inference.types import Priors
 from tagtopic.models import _settings
 from tagtopic.models._online import OnlineLearner, Running
 from tagtopic.models._settings import ESTIMATE, asks_for, is_learnt, smoothed_shares
+from tagtopic.models._snapshot import TAGS, WORDS, Sizes, extended
 from tagtopic.tagging.predictor import fit_if_tagged
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
 
 
-def learn_more(model: TagTopicModel, corpus: Corpus) -> None:
+def update_model(model: TagTopicModel, corpus: Corpus) -> None:
     """One online pass over documents that the model has not seen, in the order in which they come."""
     if not model._uses_tags:
         from tagtopic.models._inputs import without_tags
@@ -34,18 +35,20 @@ def learn_more(model: TagTopicModel, corpus: Corpus) -> None:
         _settings.require_tags(corpus)
     if not corpus.n_tokens:
         return
-    tokens = _grown(model.word_counts_, corpus.n_words) + column_sums(corpus.counts)
-    documents = _grown(model.tag_frequencies_ * model.n_documents_, corpus.n_tags) + column_sizes(corpus.tags)
-    running = _running(model, tokens, documents)
-    priors = Priors(model.tag_topic_prior_, _word_prior(model, tokens))
-    pi = _grown(model.tag_weight_prior_, corpus.n_tags, _new_weight(model))
+    sizes = {WORDS: corpus.n_words, TAGS: corpus.n_tags}
+    seen_tokens = extended("word_counts_", model.word_counts_, sizes)
+    seen_documents = extended("tag_frequencies_", model.tag_frequencies_ * model.n_documents_, sizes)
+    tokens, documents = seen_tokens + column_sums(corpus.counts), seen_documents + column_sizes(corpus.tags)
+    running = _running(model, sizes, tokens, seen_tokens, documents, seen_documents)
+    priors = Priors(model.tag_topic_prior_, _word_prior(model, sizes, tokens))
+    pi = extended("tag_weight_prior_", model.tag_weight_prior_, sizes, fill=_new_weight(model))
     parameters = replace(model.parameters_, pi=pi)
     learning = _settings.learning_of(model, corpus, documents)
     with LocalEngine(model.n_jobs) as engine:
         learner = OnlineLearner(running, parameters, priors, learning, model.inference, engine)
         batches = (corpus[first:last] for first, last in cut_rows(len(corpus), model.batch_size))
         objective = sum(learner.step(batch).objective for batch in batches)
-        _keep(model, corpus, learner, float(objective))
+        _set_learnt(model, corpus, learner, float(objective))
 
 
 def _grown_names(model: TagTopicModel, corpus: Corpus) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -74,57 +77,62 @@ def _new_weight(model: TagTopicModel) -> float:
     return _settings.START_TAG_WEIGHT if is_learnt(prior) else float(np.mean(prior))
 
 
-def _word_prior(model: TagTopicModel, tokens: Float64s) -> Float64s:
-    """beta, spread anew by the words' frequencies; a new word has the mean where one for each word was given,
-    and the least where it was learnt.
+def _word_prior(model: TagTopicModel, sizes: Sizes, tokens: Float64s) -> Float64s:
+    """beta, spread anew by the words' frequencies.
+
+    A new word has the mean if one value per word was given, and the smallest value if it was estimated.
     """
     prior: Any = model.topic_word_prior
     if asks_for(ESTIMATE, prior):
         learnt = model.topic_word_prior_
-        return _grown(learnt, len(tokens), float(learnt.min()))
+        return extended("topic_word_prior_", learnt, sizes, fill=float(learnt.min()))
     if np.ndim(prior) == 1:
-        return _grown(np.asarray(prior, np.float64), len(tokens), float(np.mean(prior)))
+        given = np.asarray(prior, np.float64)
+        return extended("topic_word_prior_", given, sizes, fill=float(np.mean(given)))
     return _settings.topic_word_prior(model, (tokens + 0.01) / (tokens + 0.01).sum())
 
 
-def _running(model: TagTopicModel, tokens: Float64s, documents: Float64s) -> Running:
-    """The sums that the model was made from, as if all of it had been seen once, scaled to what there is now."""
-    sizes = model.topic_shares_ * model.word_counts_.sum() + model.topic_word_prior_.sum()
-    psi = _made_from(model.components_.T, sizes, model.topic_word_prior_[:, None], len(tokens))
+def _running(
+    model: TagTopicModel,
+    sizes: Sizes,
+    tokens: Float64s,
+    seen_tokens: Float64s,
+    documents: Float64s,
+    seen_documents: Float64s,
+) -> Running:
+    """The sufficient statistics behind the model, as of one pass, scaled to all documents including the new."""
+    topic_sizes = model.topic_shares_ * model.word_counts_.sum() + model.topic_word_prior_.sum()
+    psi = _expected_counts(model.components_.T, topic_sizes, model.topic_word_prior_[:, None], sizes[WORDS])
     tag_sizes = (model.tag_sizes_ + model.tag_topic_prior_.sum())[:, None]
-    theta = _made_from(model.tag_topics_, tag_sizes, model.tag_topic_prior_, len(documents))
-    seen = _grown(model.word_counts_, len(tokens)), _grown(model.tag_frequencies_ * model.n_documents_, len(documents))
-    for sums, now, before in ((psi, tokens, seen[0]), (theta, documents, seen[1])):
-        sums *= np.where(before > 0, now / np.maximum(before, 1.0), 1.0)[:, None].astype(sums.dtype)
-    return Running(psi, theta, tokens, seen[0], documents, seen[1])
+    theta = _expected_counts(model.tag_topics_, tag_sizes, model.tag_topic_prior_, sizes[TAGS])
+    for counts, now, before in ((psi, tokens, seen_tokens), (theta, documents, seen_documents)):
+        counts *= np.where(before > 0, now / np.maximum(before, 1.0), 1.0)[:, None].astype(counts.dtype)
+    return Running(psi, theta, tokens, seen_tokens, documents, seen_documents)
 
 
-def _made_from(shares: Any, sizes: Any, prior: Any, n_rows: int) -> Any:
-    """Shares back to the sums behind them; rows that are new have none."""
-    sums = np.zeros((n_rows, shares.shape[1]), shares.dtype)
-    np.maximum(shares * sizes - prior, 0.0, out=sums[: len(shares)], casting="same_kind")
-    return sums
+def _expected_counts(shares: Any, sizes: Any, prior: Any, n_rows: int) -> Any:
+    """The counts behind probabilities, without their prior; zero in new rows."""
+    counts = np.zeros((n_rows, shares.shape[1]), shares.dtype)
+    np.maximum(shares * sizes - prior, 0.0, out=counts[: len(shares)], casting="same_kind")
+    return counts
 
 
-def _keep(model: TagTopicModel, corpus: Corpus, learner: OnlineLearner, objective: float) -> None:
-    running, parameters = learner.running, learner.parameters()
+def _set_learnt(model: TagTopicModel, corpus: Corpus, learner: OnlineLearner, objective: float) -> None:
+    snapshot = learner.snapshot()
+    for name, value in snapshot.attributes().items():
+        setattr(model, name, value)
     model.words_, model.tag_names_ = corpus.words, corpus.tag_names
     model.n_features_in_ = corpus.n_words
     if hasattr(model, "feature_names_in_"):
         model.feature_names_in_ = np.array(corpus.words, dtype=object)
-    model.components_, model.tag_topics_ = parameters.psi.T, parameters.theta
-    model.word_counts_, model.tag_sizes_ = running.tokens, running.theta.sum(axis=1, dtype=np.float64)
+    model.word_counts_ = learner.running.tokens
     model.n_documents_ += len(corpus)
-    model.tag_frequencies_ = running.documents / model.n_documents_
-    model.topic_shares_ = smoothed_shares(running.topic_sizes, 0.0)
-    model.tag_weight_prior_, model.latent_weight_prior_ = parameters.pi, parameters.pi_latent
-    if model._latent:
-        model.latent_topic_prior_ = parameters.mu
-    model.tag_topic_prior_, model.topic_word_prior_ = learner.priors.alpha, learner.priors.beta
+    model.tag_frequencies_ = learner.running.documents / model.n_documents_
+    model.topic_shares_ = smoothed_shares(snapshot.topic_sizes, 0.0)
     model.bound_ = np.append(model.bound_, objective)
-    model.validation_perplexity_ = np.empty(0)  # no words were held out of these: the last iteration is kept
+    model.validation_perplexity_ = np.empty(0)  # of these documents no words are held out: the last iteration is kept
     model.n_iter_ += 1
-    if model.tag_predictor_ is None:
-        model.tag_predictor_ = fit_if_tagged(corpus, model.n_jobs)
-    else:
+    if model.tag_predictor_ is not None:
         model.tag_predictor_ = model.tag_predictor_.extended(corpus.words, corpus.tag_names)
+    elif model.tag_predictor:
+        model.tag_predictor_ = fit_if_tagged(corpus, model.n_jobs)

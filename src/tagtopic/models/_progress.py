@@ -48,7 +48,7 @@ class Bar(Watcher):
 
 
 @contextmanager
-def watched(progress: bool | None) -> Iterator[Watcher]:
+def fit_progress(progress: bool | None) -> Iterator[Watcher]:
     """A bar on standard error; none unless ``progress`` is true, or None with a terminal there."""
     if not shows_progress(progress):
         yield Watcher()

@@ -1,8 +1,14 @@
-"""A model as it stood after some iteration."""
+"""The learnt arrays and numbers of a model, listed once, and snapshots of a model between iterations.
+
+From ``SCHEMA`` derive the snapshot, the arrays of a checkpoint and of a model file, the checks of their shapes, the
+learnt attributes of an estimator, and how ``partial_fit`` extends them by new words and tags.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,18 +17,112 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Float64s
 from tagtopic.inference.types import Behind, Parameters, Priors
 
-PARAMETERS = ("psi", "theta", "pi", "mu")
-PRIORS = ("alpha", "beta")
-SIZES = ("topic_sizes", "tag_sizes")
-BEHIND = ("topics_behind", "tags_behind")
+TOPICS, WORDS, TAGS, ITERATIONS = "topics", "words", "tags", "iterations"
+
+MODEL_DTYPE = "float32 or float64"
+"""The dtype that the setting ``dtype`` asks for."""
+
+Sizes = dict[str, int]
+"""The length of each axis."""
 
 Shapes = dict[str, tuple[int, ...]]
-"""Of arrays, by their names."""
+"""The shape of each array, by name."""
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Parameters, priors, and the words of each topic and each tag that they were made from."""
+class Learnt:
+    """A learnt array, or a number if it has no axes.
+
+    Parameters
+    ----------
+    attribute : str or None
+        The estimator's attribute; None for an array that only a fit under way needs.
+    axes : tuple of str
+        The attribute's axes, or the snapshot's if there is no attribute.
+    dtype : str
+        The dtype of the attribute.
+    symbol : str or None
+        The name in snapshots and checkpoints; None if it is not part of them.
+    path : str
+        Where a ``Snapshot`` has it.
+    tensor : str or None
+        The name in the model file; None for the attribute's own.
+    transposed : bool
+        Whether snapshots, checkpoints and the model file hold the transpose: psi is (words, topics), so that a word's
+        row is contiguous.
+    optional : bool
+        Whether model files of earlier versions are without it.
+    batch_only : bool
+        Whether only batch fits have it in their snapshots.
+    """
+
+    attribute: str | None
+    axes: tuple[str, ...]
+    dtype: str = "float64"
+    symbol: str | None = None
+    path: str = ""
+    tensor: str | None = None
+    transposed: bool = False
+    optional: bool = False
+    batch_only: bool = False
+
+    @property
+    def tensor_name(self) -> str:
+        """The name in the model file."""
+        return self.tensor or self.attribute or ""
+
+    def stored(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The attribute as it is stored, and the other way round."""
+        return array.T if self.transposed else array
+
+    @property
+    def stored_axes(self) -> tuple[str, ...]:
+        """The axes in snapshots, checkpoints and the model file."""
+        return self.axes[::-1] if self.transposed else self.axes
+
+
+SCHEMA = (
+    Learnt("components_", (TOPICS, WORDS), MODEL_DTYPE, "psi", "parameters.psi", "topic_words", transposed=True),
+    Learnt("tag_topics_", (TAGS, TOPICS), MODEL_DTYPE, "theta", "parameters.theta"),
+    Learnt("tag_weight_prior_", (TAGS,), symbol="pi", path="parameters.pi"),
+    Learnt("latent_weight_prior_", (), "float", path="parameters.pi_latent"),
+    Learnt("latent_topic_prior_", (TOPICS,), symbol="mu", path="parameters.mu"),
+    Learnt("tag_topic_prior_", (TOPICS,), symbol="alpha", path="priors.alpha"),
+    Learnt("topic_word_prior_", (WORDS,), symbol="beta", path="priors.beta"),
+    Learnt("tag_sizes_", (TAGS,), symbol="tag_sizes", path="tag_sizes", optional=True),
+    # what only a fit under way needs
+    Learnt(None, (TOPICS,), symbol="topic_sizes", path="topic_sizes"),
+    Learnt(None, (TOPICS,), symbol="topics_behind", path="parameters.behind.topics", batch_only=True),
+    Learnt(None, (TAGS,), symbol="tags_behind", path="parameters.behind.tags", batch_only=True),
+    # from the corpus, the topics' sizes and the history of the fit
+    Learnt("word_counts_", (WORDS,)),
+    Learnt("tag_frequencies_", (TAGS,)),
+    Learnt("topic_shares_", (TOPICS,)),
+    Learnt("bound_", (ITERATIONS,)),
+    Learnt("validation_perplexity_", (ITERATIONS,), optional=True),
+    Learnt("n_iter_", (), "int"),
+    Learnt("converged_", (), "bool"),
+    Learnt("interrupted_", (), "bool"),
+    Learnt("n_features_in_", (), "int"),
+    Learnt("n_documents_", (), "int", optional=True),
+)
+
+IN_SNAPSHOTS = {learnt.symbol: learnt for learnt in SCHEMA if learnt.symbol}
+"""What snapshots and checkpoints hold, by symbol."""
+
+ARRAYS = {learnt.attribute: learnt for learnt in SCHEMA if learnt.attribute and learnt.axes}
+"""The arrays of a fitted model and of its file, by attribute."""
+
+NUMBERS = {learnt.attribute: learnt for learnt in SCHEMA if learnt.attribute and not learnt.axes}
+"""The numbers of a fitted model and of its file, by attribute."""
+
+LATENT = "latent"
+"""An array of two numbers in a checkpoint: the latent tag's weight prior, and whether there is a latent tag."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A model after some iteration: parameters, priors, and the expected tokens of each topic and tag behind them."""
 
     parameters: Parameters
     priors: Priors
@@ -30,34 +130,57 @@ class Standing:
     tag_sizes: Float64s
 
     def to_arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
-        """Everything as arrays, by names that begin with ``prefix``."""
-        parameters = self.parameters
-        arrays = {name: getattr(parameters, name) for name in PARAMETERS}
-        arrays |= {name: getattr(self.priors, name) for name in PRIORS}
-        arrays |= {name: getattr(self, name) for name in SIZES}
-        if parameters.behind is not None:
-            arrays |= {"topics_behind": parameters.behind.topics, "tags_behind": parameters.behind.tags}
-        arrays["latent"] = np.array([parameters.pi_latent, float(parameters.latent)])
+        """All as arrays, with ``prefix`` before their names."""
+        has_behind = self.parameters.behind is not None
+        arrays = {
+            name: attrgetter(learnt.path)(self)
+            for name, learnt in IN_SNAPSHOTS.items()
+            if has_behind or not learnt.batch_only
+        }
+        arrays[LATENT] = np.array([self.parameters.pi_latent, float(self.parameters.latent)])
         return {prefix + name: array for name, array in arrays.items()}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]], prefix: str = "") -> Standing:
-        """The same from what ``to_arrays`` gave."""
-        psi, theta, pi, mu = (arrays[prefix + name] for name in PARAMETERS)
-        pi_latent, latent = arrays[f"{prefix}latent"]
-        priors = Priors(*(arrays[prefix + name] for name in PRIORS))
-        behind = None
-        if f"{prefix}topics_behind" in arrays:
-            behind = Behind(arrays[f"{prefix}topics_behind"], arrays[f"{prefix}tags_behind"], priors.beta)
-        return cls(
-            Parameters(psi, theta, pi, float(pi_latent), mu, bool(latent), behind),
-            priors,
-            *(arrays[prefix + name] for name in SIZES),
-        )
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], prefix: str = "") -> Snapshot:
+        """The inverse of ``to_arrays``."""
+        parts: dict[str, dict[str, Any]] = defaultdict(dict)
+        for name, learnt in IN_SNAPSHOTS.items():
+            if prefix + name in arrays:
+                part, _, field = learnt.path.rpartition(".")
+                parts[part][field] = arrays[prefix + name]
+        priors = Priors(**parts["priors"])
+        behind = Behind(**parts["parameters.behind"], word_prior=priors.beta) if parts["parameters.behind"] else None
+        pi_latent, latent = arrays[prefix + LATENT]
+        parameters = Parameters(**parts["parameters"], pi_latent=float(pi_latent), latent=bool(latent), behind=behind)
+        return cls(parameters, priors, **parts[""])
+
+    def attributes(self) -> dict[str, Any]:
+        """The estimator's attributes that it holds."""
+        held = {learnt.attribute: learnt for learnt in SCHEMA if learnt.attribute and learnt.path}
+        values = {name: attrgetter(learnt.path)(self) for name, learnt in held.items()}
+        return {name: held[name].stored(value) for name, value in values.items()}
 
 
-def standing_shapes(words: int, tags: int, topics: int) -> Shapes:
-    """The shapes of what ``to_arrays`` gives, of a model with so many words, tags and topics."""
-    by_topic = dict.fromkeys(("mu", "alpha", "topic_sizes", "topics_behind"), (topics,))
-    by_tag = dict.fromkeys(("pi", "tag_sizes", "tags_behind"), (tags,))
-    return {"psi": (words, topics), "theta": (tags, topics), "beta": (words,), "latent": (2,), **by_topic, **by_tag}
+def snapshot_shapes(sizes: Sizes) -> Shapes:
+    """The shapes of what ``Snapshot.to_arrays`` gives, for a model of these sizes."""
+    shapes = {name: tuple(sizes[axis] for axis in learnt.stored_axes) for name, learnt in IN_SNAPSHOTS.items()}
+    return {**shapes, LATENT: (2,)}
+
+
+def check_shapes(model: Any) -> None:
+    """Raise unless the shapes of a model's learnt arrays fit together."""
+    sizes = {TOPICS: len(model.components_), WORDS: len(model.words_), TAGS: len(model.tag_names_)}
+    for name, learnt in ARRAYS.items():
+        found = getattr(model, name).shape
+        if ITERATIONS in learnt.axes or (learnt.optional and found == (0,)):  # empty: a file of an earlier version
+            continue
+        expected = tuple(sizes[axis] for axis in learnt.axes)
+        if found != expected:
+            raise ValueError(f"its {name} has the shape {found} instead of {expected}")
+
+
+def extended(attribute: str, values: Float64s, sizes: Sizes, *, fill: float = 0.0) -> Float64s:
+    """The values of a learnt array with ``fill`` for the words and tags that are new, which come last."""
+    axes = ARRAYS[attribute].axes
+    widths = [(0, sizes.get(axis, length) - length) for axis, length in zip(axes, values.shape, strict=True)]
+    return np.pad(values, widths, constant_values=fill)

@@ -1,4 +1,4 @@
-"""Plotly figures of a fitted model, and the colours of topics.
+"""Plotly figures and an HTML table of a fitted model, and the colours of topics.
 
 A topic has the colour of its number, in every figure and on every page. The twelve colours maximise the smallest OKLab
 distance between any two, under normal vision and under simulated protanopia, deuteranopia and tritanopia; each has a
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagtopic._core.display import html_card
 from tagtopic._core.optional import MissingExtraError, require
 from tagtopic.models._intervals import intervals_if_quick
 from tagtopic.models._queries import distinctive_words, main_topics
@@ -32,6 +33,7 @@ DARK = (
 
 MARGINS = {"l": 10, "r": 10, "t": 60, "b": 30}
 BAR_COLOUR = "#5f6f86"
+MAX_TABLE_TOPICS = 20
 INTERVAL = 0.9
 """The probability that a drawn interval holds the weight."""
 
@@ -136,6 +138,24 @@ def to_pyldavis(model: TagTopicModel, X: Any, tags: Any, options: dict[str, Any]
         term_frequency=np.asarray(model.word_counts_)[seen],
         **{"sort_topics": False, "start_index": 0, "n_jobs": 1, **options},
     )
+
+
+def html_table(model: TagTopicModel) -> str:
+    """The largest topics as an HTML table for a notebook."""
+    order = sorted(range(len(model.topic_shares_)), key=lambda topic: -model.topic_shares_[topic])
+    rows = [
+        [
+            str(topic),
+            f"{model.topic_shares_[topic]:.1%}",
+            " ".join(word for word, _ in model.top_words(topic, 8)),
+            ", ".join(tag for tag, _ in model.top_tags(topic, 4)),
+        ]
+        for topic in order[:MAX_TABLE_TOPICS]
+    ]
+    more = f", the {MAX_TABLE_TOPICS} largest topics" if len(order) > MAX_TABLE_TOPICS else ""
+    figures = [("topics", f"{len(order):,}"), ("words", f"{len(model.words_):,}")]
+    figures += [("tags", f"{len(model.tag_names_):,}"), ("iterations", f"{model.n_iter_:,}")]
+    return html_card(f"{type(model).__name__}{more}", figures, ["topic", "share", "words", "tags"], rows)
 
 
 def _plotly() -> Any:

@@ -12,61 +12,142 @@ from tagtopic.models._settings import Prior
 
 
 class TWDA(TagTopicModel):
-    """Tag-Weighted Dirichlet Allocation: each document's topics are a weighted mix of its tags' and of its own.
+    """Tag-Weighted Dirichlet Allocation: a document mixes the topics of its tags and of a latent tag.
 
-    Besides its tags every document has one latent tag with topics of its own, so documents with few tags, wrong tags
-    or none are modelled too (with none, it is LDA).
+    A document's topic proportions are a weighted mixture of the topics of its tags and of one latent tag with topics of
+    its own [1]_. Documents with few tags, wrong tags or none are therefore modelled too; a document without tags
+    follows LDA [4]_.
 
     Parameters
     ----------
-    n_topics:
-        How many topics.
-    inference:
-        ``"cvb0"`` (the default, and best on held-out words: each word is assigned by leave-one-out counts),
-        ``"map"`` (the mode of a penalised likelihood), ``"mixture"`` (a bound on the likelihood, no looser than the
-        paper's) or ``"paper"`` (the paper's equations as printed).
-    max_iter, tol:
-        EM ends after ``max_iter`` iterations, or when one changes the objective by at most ``tol`` of it.
-    sweeps:
-        Passes over a document in each E-step.
-    tag_weight_prior, latent_weight_prior:
-        Dirichlet prior of the weights in a document: a number, one for each tag, ``"estimate"``, or
-        ``"maximum-likelihood"`` as in the paper.
-    latent_topic_prior:
-        Dirichlet prior of the latent tag's topics, likewise; None is 3 / ``n_topics``, at most 0.1, for each.
-    tag_topic_prior:
-        Prior counts of each tag's topics: a number of words, spread over the topics by their size, or one for each
-        topic; 0 or ``"maximum-likelihood"`` is none.
-    topic_word_prior:
-        Prior counts of each topic's words: a mean a word, spread by the words' frequencies, or one for each word; 0 or
-        ``"maximum-likelihood"`` is none. ``"estimate"`` learns mean and spread from held-out words: those of
-        ``validation_fraction``, or half of the words of 5% of the documents (20,000 at most), which are then not
-        learnt from.
-    init:
-        Where topics start: ``"merged"`` (too many, the most alike merged), ``"nmf"`` or ``"random"``.
-    dtype:
-        ``"float32"``, or ``"float64"`` at about half the speed.
-    learning, batch_size:
-        ``"batch"``: each iteration infers all documents, then updates what was learnt. ``"online"``: what was learnt is
-        updated after every ``batch_size`` documents; an iteration is a pass over all of them, and few are needed.
-        ``partial_fit`` goes on in the same way with documents that arrive later.
-    validation_fraction, patience:
-        Hold out half of the words of this share of the documents, and watch how well they are predicted: the iteration
-        that predicts them best is kept, and the fit ends when ``patience`` more have not bettered it. None: nothing
-        is watched, and all words are learnt from (but see ``topic_word_prior``).
-    unknown_tags:
-        What to do after training about tags never seen in it: ``"ignore"`` (with a warning) or ``"error"``.
-    n_jobs:
-        Threads; None is all cores. The result is the same bits for any number.
-    random_state:
-        Seed of the start.
-    callbacks:
-        Functions called after each iteration with its number, the bound, and the seconds so far.
-    progress:
-        Draw a progress bar; None does if standard error is a terminal.
-    checkpoint, checkpoint_every:
-        A file where the fit writes down where it stands, every so many iterations. A fit of the same corpus with the
-        same settings that finds it there goes on from it, and ends with the same bits as if it had never stopped.
+    n_topics : int, default=50
+        The number of topics.
+    inference : {"cvb0", "map", "mixture", "paper"}, default="cvb0"
+        The inference method. ``"cvb0"``: collapsed variational Bayes with leave-one-out counts [2]_, best on held-out
+        words. ``"map"``: EM for the mode of a penalised likelihood. ``"mixture"``: mean-field variational Bayes, with a
+        bound on the likelihood no looser than the paper's. ``"paper"``: the equations of [1]_ as printed.
+    max_iter : int, default=200
+        The largest number of EM iterations, or of passes over the documents for online learning.
+    tol : float, default=1e-5
+        The fit has converged when an iteration changes the objective by at most this share of it.
+    sweeps : int, default=2
+        Updates of each document's posterior per E-step.
+    tag_weight_prior : float, array of shape (n_tags,), "estimate" or "maximum-likelihood", default=1.0
+        Dirichlet prior of the tag weights in a document. ``"estimate"``: empirical Bayes under a hyper-prior;
+        ``"maximum-likelihood"``: without one, as in the paper.
+    latent_weight_prior : float, "estimate" or "maximum-likelihood", default=5.0
+        The same for the latent tag.
+    latent_topic_prior : float, array of shape (n_topics,), "estimate", "maximum-likelihood" or None, default=None
+        Dirichlet prior of the latent tag's topics in a document; None is 3 / ``n_topics``, at most 0.1, for each topic.
+    tag_topic_prior : float, array of shape (n_topics,), "estimate" or "maximum-likelihood", default=2.0
+        Prior counts of each tag's topics: a number of tokens spread over the topics by their size, or one number per
+        topic. 0 or ``"maximum-likelihood"``: none.
+    topic_word_prior : float, array of shape (n_words,), "estimate" or "maximum-likelihood", default=0.07
+        Prior counts of each topic's words: a mean per word, spread by the words' frequencies, or one number per word. 0
+        or ``"maximum-likelihood"``: none. ``"estimate"`` learns mean and spread from held-out words: those of
+        ``validation_fraction``, or half of the words of 5% of the documents (20,000 at most), which the fit then does
+        not use.
+    init : {"merged", "nmf", "random"}, default="merged"
+        The initial topics. ``"merged"``: too many topics seeded by k-means++, the most similar ones merged; ``"nmf"``:
+        non-negative matrix factorisation from singular vectors; ``"random"``: random topics near the word frequencies.
+    dtype : {"float32", "float64"}, default="float32"
+        ``"float64"`` takes about twice the time.
+    learning : {"batch", "online"}, default="batch"
+        ``"batch"``: each iteration infers all documents, then updates the parameters. ``"online"``: stochastic
+        variational inference [3]_, which updates them after every mini-batch; an iteration is a pass over all
+        documents, and few are needed.
+    batch_size : int, default=2048
+        Documents per mini-batch of online learning and of ``partial_fit``.
+    validation_fraction : float or None, default=None
+        Hold out half of the words of this share of the documents. The parameters of the iteration with the lowest
+        perplexity of these words are kept. None: the fit uses all words (but see ``topic_word_prior``).
+    patience : int, default=10
+        With ``validation_fraction``, the fit ends after this many iterations without improvement.
+    unknown_tags : {"ignore", "error"}, default="ignore"
+        What to do about tags of new documents that were not in training: leave them out with a warning, or raise.
+    tag_predictor : bool, default=True
+        Whether ``fit`` also fits the tag predictor, which ``predict_tags`` and ``audit_tags`` need. Without it, fits
+        are shorter and model files smaller; ``fit_tag_predictor`` can add it later.
+    n_jobs : int or None, default=None
+        Threads; None uses all cores. The result is bit-identical for any number.
+    random_state : int, RandomState or None, default=None
+        Seed of the initial topics and of samples.
+    callbacks : sequence of callables, default=()
+        Called after each iteration with its number (from 1), the bound, and the seconds since the start.
+    progress : bool or None, default=None
+        Whether to draw a progress bar; None does if standard error is a terminal.
+    checkpoint : path-like or None, default=None
+        A file to which the state of the fit is saved. A fit of the same corpus with the same settings resumes from it,
+        and ends with the same bits as one that was not interrupted.
+    checkpoint_every : int, default=10
+        Iterations between two checkpoints.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_topics, n_words)
+        p(word | topic); rows sum to 1.
+    tag_topics_ : ndarray of shape (n_tags, n_topics)
+        p(topic | tag); rows sum to 1.
+    words_ : tuple of str
+        The vocabulary.
+    tag_names_ : tuple of str
+        The tags.
+    rules_ : TextRules or None
+        How texts became words; None if the model was fitted to counts.
+    n_documents_ : int
+        The number of training documents.
+    word_counts_ : ndarray of shape (n_words,)
+        Occurrences of each word in training.
+    tag_frequencies_ : ndarray of shape (n_tags,)
+        The share of training documents with each tag.
+    tag_sizes_ : ndarray of shape (n_tags,)
+        The expected number of training words assigned to each tag.
+    topic_shares_ : ndarray of shape (n_topics,)
+        The share of training words assigned to each topic.
+    tag_weight_prior_ : ndarray of shape (n_tags,)
+        Dirichlet prior of the tag weights (pi).
+    latent_weight_prior_ : float
+        The latent tag's weight prior.
+    latent_topic_prior_ : ndarray of shape (n_topics,)
+        Dirichlet prior of the latent tag's topics (mu).
+    tag_topic_prior_ : ndarray of shape (n_topics,)
+        Prior counts of each tag's topics (alpha).
+    topic_word_prior_ : ndarray of shape (n_words,)
+        Prior counts of each topic's words (beta).
+    tag_predictor_ : TagPredictor or None
+        The predictor of tags; None without tags, or with ``tag_predictor=False``.
+    n_iter_ : int
+        The number of iterations.
+    converged_ : bool
+        Whether the objective converged within ``max_iter`` iterations.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
+    bound_ : ndarray of shape (n_iter,)
+        The objective after each iteration; not comparable across prior updates.
+    validation_perplexity_ : ndarray of shape (n_iter,) or (0,)
+        The perplexity of held-out words after each iteration; empty without ``validation_fraction``.
+    prior_updates_ : tuple of int
+        The iterations after which priors were updated.
+    history_ : dict of str to ndarray
+        ``bound_`` and, if there is one, ``validation_perplexity_``.
+    best_iteration_ : int
+        The iteration whose parameters were kept.
+    stopped_early_ : bool
+        Whether the fit ended for lack of improvement on held-out words.
+    parameters_ : Parameters
+        The learnt parameters under the paper's symbols.
+    n_features_in_ : int
+        The number of words.
+    feature_names_in_ : ndarray of str
+        The column names, if the model was fitted to a data frame.
+
+    References
+    ----------
+    .. [1] S. Li, J. Li, G. Huang, R. Tan and R. Pan (2015). Tag-Weighted Topic Model For Large-scale Semi-Structured
+       Documents. arXiv:1507.08396.
+    .. [2] A. Asuncion, M. Welling, P. Smyth and Y. W. Teh (2009). On Smoothing and Inference for Topic Models. UAI.
+    .. [3] M. D. Hoffman, D. M. Blei, C. Wang and J. Paisley (2013). Stochastic Variational Inference. JMLR 14.
+    .. [4] D. M. Blei, A. Y. Ng and M. I. Jordan (2003). Latent Dirichlet Allocation. JMLR 3.
 
     Examples
     --------
@@ -103,6 +184,7 @@ class TWDA(TagTopicModel):
         validation_fraction: float | None = None,
         patience: int = 10,
         unknown_tags: str = "ignore",
+        tag_predictor: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
         callbacks: Sequence[Callback] = (),
@@ -127,6 +209,7 @@ class TWDA(TagTopicModel):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.unknown_tags = unknown_tags
+        self.tag_predictor = tag_predictor
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callbacks = callbacks
