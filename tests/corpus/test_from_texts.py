@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from tagtopic.corpus import Corpus, TagRules, TextRules, builder, vocabulary
-from tagtopic.corpus.builder import Plan, Rows, build
+from tagtopic.corpus import Corpus, TagRules, TextRules
+from tagtopic.corpus.builder import CorpusBuilder, DocumentBatch, batches_of_texts
 from tagtopic.corpus.text.phrases import PairCounts
 
 ALL: dict[str, Any] = {"stop_words": None, "min_df": 1, "max_df": 1.0, "max_words": None, "numbers": True}
@@ -45,14 +45,12 @@ def test_a_large_corpus_equals_scikit_learn_at_any_number_of_threads() -> None:
     assert (one.counts != matrix).nnz == 0
 
 
-def test_batches_blocks_and_files_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_of_batches_and_blocks_and_files_do_not_change_the_corpus(tmp_path: Path) -> None:
     texts = [f"common word{i % 7} pair of{i % 3} things" for i in range(200)]
     whole = Corpus.from_texts(texts, bigrams=0.1, bigram_min_count=2)
-    monkeypatch.setattr(builder, "BATCH_ROWS", 7)
-    monkeypatch.setattr(vocabulary, "BLOCK", 11)
-    plan = Plan(TextRules(bigrams=0.1, bigram_min_count=2))
-    spilled = build(builder.rows_of_texts(texts), plan, spill_at=1)
-    on_disk = build(builder.rows_of_texts(texts), plan, tmp_path / "c")
+    builder = CorpusBuilder(TextRules(bigrams=0.1, bigram_min_count=2), block_tokens=11, spill_at=1)
+    spilled = builder.build(batches_of_texts(texts, batch_rows=7))
+    on_disk = builder.build(batches_of_texts(texts, batch_rows=7), tmp_path / "c")
     assert whole.fingerprint() == spilled.fingerprint() == on_disk.fingerprint()
     assert on_disk.rules == whole.rules
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
@@ -76,7 +74,8 @@ def test_tags_are_chosen_by_their_rules() -> None:
     tags = [["a:x", "b:y"], ["a:x", "c:z"], ["b:y", "b:w"]]
     corpus = Corpus.from_texts(["", "", ""], tags, min_tag_documents=2, drop_kinds=["b"])
     assert corpus.tag_names == ("a:x",)
-    built = build([Rows([""] * 3, tags, ["1", "2", "3"])], Plan(tag_rules=TagRules(2, drop_kinds=("b",))))
+    builder = CorpusBuilder(tag_rules=TagRules(min_tag_documents=2, drop_kinds=("b",)))
+    built = builder.build([DocumentBatch([""] * 3, tags, ["1", "2", "3"])])
     assert built.tag_names == ("a:x",)
     np.testing.assert_array_equal(built.tags.toarray(), corpus.tags.toarray())
 
@@ -160,21 +159,6 @@ def test_what_is_not_text_is_refused() -> None:
     with pytest.raises(ValueError, match="2 documents but tags for 1"):
         Corpus.from_texts(["a", "b"], [["x"]])
     assert len(Corpus.from_texts(["a", float("nan")])) == 2  # type: ignore[list-item]
-
-
-def test_threads_give_results_in_order_and_stop_when_left() -> None:
-    assert list(builder.in_order(lambda i: i * i, range(100), 4)) == [i * i for i in range(100)]
-    taken = []
-
-    def items() -> Any:
-        for i in range(1000):
-            taken.append(i)
-            yield i
-
-    results = builder.in_order(str, items(), 2)
-    assert next(results) == "0"
-    results.close()  # type: ignore[attr-defined]
-    assert len(taken) < 10
 
 
 def test_documents_may_be_cut_into_words_before() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagtopic.corpus import Corpus, TagRules, matrices, storage
+from tagtopic.corpus import Corpus, TagRules, storage
 
 
 @pytest.fixture
@@ -112,14 +112,6 @@ def test_an_offset_that_falls_is_noticed(corpus: Corpus, tmp_path: Path, name: s
     np.save(file, offsets)
     with pytest.raises(ValueError, match=rf"damaged: {name}\.npy does not fit"):
         Corpus.open(tmp_path / "c")
-
-
-def test_offsets_are_compared_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for block in (1, 2, 3, 10):
-        monkeypatch.setattr(matrices, "BLOCK_ENTRIES", block)
-        assert matrices.never_fall(np.array([0, 1, 1, 4, 7]))
-        assert not any(matrices.never_fall(np.array(offsets)) for offsets in ([0, 2, 1, 4], [0, 1, 4, 3], [1, 0]))
-        assert matrices.never_fall(np.array([0]))
 
 
 @pytest.mark.parametrize("wrong", [2_000_000_000, -1, 3])

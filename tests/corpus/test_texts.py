@@ -7,7 +7,7 @@ import pytest
 
 from tagtopic import Corpus
 from tagtopic.corpus import TagRules
-from tagtopic.corpus.builder import Plan, build, rows_of_texts
+from tagtopic.corpus.builder import CorpusBuilder, batches_of_texts
 
 TEXTS = ["The steam engine", "", "Notes on the engine", "Sketch of an engine", "naïve 機械"]
 ROWS = [{"text": text, "tags": [f"t{i % 2}"]} for i, text in enumerate(TEXTS)]
@@ -55,8 +55,8 @@ def test_a_corpus_made_in_a_folder_keeps_texts_in_memory(tmp_path: Path) -> None
     assert not list((tmp_path / "corpus").glob("*text*"))
 
 
-def test_many_texts_go_through_a_file(tmp_path: Path) -> None:
-    corpus = build(rows_of_texts(TEXTS), Plan(keep_texts=True), spill_at=1)
+def test_many_texts_go_through_a_file() -> None:
+    corpus = CorpusBuilder(keep_texts=True, spill_at=1).build(batches_of_texts(TEXTS))
     assert corpus.texts == TEXTS
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagtopic.corpus import TextRules
-from tagtopic.corpus.text import characters
+from tagtopic.corpus.text import tokenizer
 from tagtopic.corpus.text.tokenizer import GAP, tokenize
 
 # single characters, and pieces in which classes and byte lengths meet
@@ -37,13 +37,13 @@ texts = st.lists(pieces, max_size=12).map("".join)
 def twin(text: str, rules: TextRules) -> list[str]:
     """The slow and plain way: classes as letters, words by a regular expression over them."""
     text = unicodedata.normalize("NFKC", text).encode(errors="replace").decode()
-    visible = [c for c in text if characters.character_class(c) != characters.IGNORED]
-    classes = "".join("HSLDC"[characters.character_class(c)] for c in visible)
+    visible = [c for c in text if tokenizer.character_class(c) != tokenizer.IGNORED]
+    classes = "".join("HSLDC"[tokenizer.character_class(c)] for c in visible)
     words = []
     for match in re.finditer(r"[LD](?:[LDC]*[LD])?", classes):
         if rules.min_length <= len(match[0]) <= rules.max_length and ("L" in match[0] or rules.numbers):
             found = visible[match.start() : match.end()]
-            cased = [characters.lower(c) if rules.lowercase else c for c in found]
+            cased = [tokenizer.lower(c) if rules.lowercase else c for c in found]
             words.append("".join("_" if k == "C" else c for c, k in zip(cased, match[0], strict=True)))
     return words
 

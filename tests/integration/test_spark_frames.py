@@ -14,7 +14,7 @@ import pytest
 
 from tagtopic import TWDA, Corpus
 from tagtopic.corpus import ReadError, ReadWarning
-from tagtopic.corpus.reading.reader import request_of
+from tagtopic.corpus.reading.options import ReadOptions
 
 SUBJECTS = {"Ada": "engine number wheel card", "Mary": "monster storm lightning night", "Jane": "ball letter pride"}
 
@@ -73,9 +73,9 @@ def test_files_are_read_as_on_one_machine(context: Any, table: pa.Table, tmp_pat
     pq.write_table(table[:50], tmp_path / "a.parquet")
     pq.write_table(table[50:].select(["year", "author", "body"]), tmp_path / "b.parquet")
     session = SparkSession(context)
-    request = request_of(text="body", tags="author", id=None, tag_separator=None, on_error="skip")
+    request = ReadOptions(text="body", tags="author", id=None, tag_separator=None, on_error="skip")
     with pytest.raises(ReadError, match="is not JSON"):
-        read_frame(session, tmp_path, replace(request, skip_bad_rows=False), "jsonl")
+        read_frame(session, tmp_path, replace(request, on_error="raise"), "jsonl")
     with pytest.warns(ReadWarning, match="1 of 61 rows"):
         read = read_frame(session, tmp_path, request, "jsonl")
     documents = read.frame.toArrow().to_pylist()

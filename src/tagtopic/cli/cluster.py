@@ -57,12 +57,12 @@ def answer_on_cluster(
     """Write a folder of Parquet files: the documents' own columns, and the answers beside them."""
     _check(columns)
     with to.whole_or_gone() as target:
-        from tagtopic.corpus.reading.reader import request_of
+        from tagtopic.corpus.reading.options import ReadOptions
 
         fitted = load_model(model)
         if TAG_WEIGHTS in answers:
             require_tags(fitted)
-        request = request_of(
+        request = ReadOptions(
             text=columns.text or "text", tags=columns.tags, id=columns.id, tag_separator=columns.tag_separator,
             on_error=columns.on_error,
         )  # fmt: skip

@@ -22,7 +22,7 @@ from tagtopic.inference.methods import DEFAULT, METHODS, method_of
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
-    from tagtopic.corpus.collection import RemoteCorpus
+    from tagtopic.corpus.interface import RemoteCorpus
     from tagtopic.models._base import TagTopicModel
 
 ESTIMATE = "estimate"
@@ -215,13 +215,12 @@ def fit(
 
 def _stem(file: str) -> str:
     """A file's name without the endings that say its format and compression."""
-    from tagtopic.corpus.reading.lines import SUFFIXES
-    from tagtopic.corpus.reading.sources import FORMATS
+    from tagtopic.corpus.reading.sources import COMPRESSION_SUFFIXES, FORMATS
 
     if file == "-":
         return "stdin"
     name = re.sub(r"[*?\[\]]", "", Path(file).name)
-    for endings in (SUFFIXES, (*FORMATS, ".txt", ".corpus")):
+    for endings in (COMPRESSION_SUFFIXES, (*FORMATS, ".txt", ".corpus")):
         found = next((ending for ending in endings if name.lower().endswith(ending)), "")
         name = name[: len(name) - len(found)]
     return name.strip(".") or "model"

@@ -14,7 +14,7 @@ from tagtopic.cli.output import remark
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
-    from tagtopic.corpus.collection import RemoteCorpus
+    from tagtopic.corpus.interface import RemoteCorpus
     from tagtopic.engines.base import Engine
     from tagtopic.models._base import TagTopicModel
 

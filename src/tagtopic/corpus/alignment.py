@@ -1,4 +1,6 @@
-"""A corpus in other columns: those of another vocabulary, or only some of its tags."""
+"""Alignment of a corpus with another vocabulary, and selection of tags."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Alignment:
-    """A corpus in another vocabulary's columns, and what had no column there.
+    """A corpus in the columns of another vocabulary, and what that vocabulary lacks.
+
+    Attributes
+    ----------
+    corpus : Corpus
+        The documents in the columns of the other vocabulary.
+    unknown_tokens : int
+        Number of tokens whose word it lacks.
+    unknown_tags : tuple of str
+        Tags of documents that it lacks.
 
     Examples
     --------
@@ -27,13 +38,13 @@ class Alignment:
     (1, ('new',))
     """
 
-    corpus: "Corpus"
+    corpus: Corpus
     unknown_tokens: int
     unknown_tags: tuple[str, ...]
 
 
-def align(corpus: "Corpus", words: Sequence[str], tag_names: Sequence[str]) -> Alignment:
-    """The documents in these columns; what has no column is counted (words) and named (tags)."""
+def align(corpus: Corpus, words: Sequence[str], tag_names: Sequence[str]) -> Alignment:
+    """Return the documents in these columns, with a count of unknown tokens and the unknown tags."""
     new_words, new_tags = tuple(words), tuple(tag_names)
     counts, tags = corpus.counts, corpus.tags
     unknown_tags: tuple[str, ...] = ()
@@ -41,7 +52,7 @@ def align(corpus: "Corpus", words: Sequence[str], tag_names: Sequence[str]) -> A
         counts = matrices.move_columns(counts, _targets(corpus.words, new_words), len(new_words))
     if new_tags != corpus.tag_names:
         target = _targets(corpus.tag_names, new_tags)
-        in_use = matrices.column_sizes(tags) > 0
+        in_use = matrices.column_counts(tags) > 0
         unknown_tags = tuple(corpus.tag_names[j] for j in np.flatnonzero(in_use & (target < 0)))
         tags = matrices.move_columns(tags, target, len(new_tags))
     aligned = type(corpus)(
@@ -57,9 +68,9 @@ def align(corpus: "Corpus", words: Sequence[str], tag_names: Sequence[str]) -> A
     return Alignment(aligned, unknown_tokens, unknown_tags)
 
 
-def select_tags(corpus: "Corpus", rules: TagRules) -> "Corpus":
-    """The documents with only the tags that the rules keep."""
-    documents = matrices.column_sizes(corpus.tags)
+def select_tags(corpus: Corpus, rules: TagRules) -> Corpus:
+    """Return the documents with the tags that the rules keep."""
+    documents = matrices.column_counts(corpus.tags)
     kept = [
         name
         for name, n in zip(corpus.tag_names, documents, strict=True)

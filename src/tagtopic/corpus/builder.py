@@ -1,23 +1,19 @@
-"""Rows of text, tags and ids become a corpus in two steps, in bounded memory.
+"""Documents become a corpus in two passes and bounded memory.
 
-First every text becomes numbered words, appended to a growing stream (a file once it is large), while the
-different words and their frequencies are gathered. Then the vocabulary is chosen, and the stream is
-counted block by block into the final matrices, in memory or straight into the folder of a saved corpus.
-
-Documents on their way into a corpus, in batches.
+The first pass tokenizes batches of documents and appends their word numbers to a growing array (a file once it is
+large), while distinct words and their frequencies are gathered. Then the vocabulary is selected, and the second pass
+counts the words block by block into the final matrices, in memory or in the folder of a saved corpus.
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,33 +22,51 @@ from tagtopic._core.arrays import offsets_of
 from tagtopic._core.files import atomic_folder
 from tagtopic._core.memmap import ArrayFile, GrowingArray
 from tagtopic._core.strings import StringArray, StringTable
-from tagtopic._core.threads import effective_n_jobs
-from tagtopic.corpus import matrices, storage, vocabulary
-from tagtopic.corpus import vocabulary as columns
+from tagtopic._core.threads import effective_n_jobs, imap
+from tagtopic.corpus import matrices, storage
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.text import phrases
 from tagtopic.corpus.text.rules import TagRules, TextRules
 from tagtopic.corpus.text.tokenizer import Tokens, tokenize, tokens_of_lists
-from tagtopic.corpus.vocabulary import Columns, KnownWords, Stream
+from tagtopic.corpus.vocabulary import (
+    BLOCK_TOKENS,
+    ColumnIndex,
+    FixedVocabulary,
+    Frequencies,
+    TokenStream,
+    index_columns,
+    select_columns,
+)
 
 BATCH_CHARACTERS = 1 << 21  # of text tokenized at a time: several batches are in memory at once
 BATCH_ROWS = 1 << 13
 SPILL_AT = 64 << 20
 """Bytes of an array from which on it is kept in a file."""
 
+COPY_BLOCK = 1 << 22
+"""Bytes of ids copied at a time."""
+
+OnProgress = Callable[[int, int], object]
+"""Called with the number of tokens counted and the number of all tokens."""
+
 
 @dataclass(frozen=True)
-class Rows:
-    """Some documents in a row: their texts (or words), the tags of each, and their ids."""
+class DocumentBatch:
+    """Consecutive documents: their texts, the tags of each, and their ids.
+
+    `tokens` stands in place of `texts` for sources that have words, not texts.
+    """
 
     texts: list[str]
     tags: list[list[str]]
     ids: list[str]
-    tokens: Tokens | None = None  # instead of texts, from sources whose words are numbers already
+    tokens: Tokens | None = None
 
 
-def rows_of_texts(texts: Iterable[Any], *, phrases: bool = False) -> Iterator[Rows]:
-    """Texts in memory as batches, or lists of words; None, and what data frames put in its place, count as empty."""
+def batches_of_texts(
+    texts: Iterable[Any], *, phrases: bool = False, batch_rows: int = BATCH_ROWS
+) -> Iterator[DocumentBatch]:
+    """Yield batches of texts or lists of words; None, and the missing values of data frames, are empty texts."""
     if isinstance(texts, str):
         raise TypeError(f"texts is one string, {texts[:50]!r}: expected a list of texts, one a document")
     batch: list[Any] = []
@@ -64,147 +78,160 @@ def rows_of_texts(texts: Iterable[Any], *, phrases: bool = False) -> Iterator[Ro
                 f"the text of document {i} is {text!r:.50}, a {type(text).__name__}: expected a string or words"
             )
         if batch and (
-            size >= BATCH_CHARACTERS or len(batch) >= BATCH_ROWS or isinstance(text, str) != isinstance(batch[0], str)
+            size >= BATCH_CHARACTERS or len(batch) >= batch_rows or isinstance(text, str) != isinstance(batch[0], str)
         ):
-            yield _untagged(batch, done, phrases)
+            yield _untagged_batch(batch, done, phrases)
             done += len(batch)
             batch, size = [], 0
         batch.append(text)
         size += len(text)
     if batch:
-        yield _untagged(batch, done, phrases)
+        yield _untagged_batch(batch, done, phrases)
 
 
 def is_words(document: Any) -> bool:
-    """Whether it is a text that was cut into words before."""
+    """Whether a document is a list of words."""
     return isinstance(document, list | tuple) and all(isinstance(word, str) for word in document)
 
 
 def is_missing(text: Any) -> bool:
-    """Whether it is None, or the NaN or NA that data frames put in its place."""
+    """Whether a value is None, or the NaN or NA by which data frames represent missing values."""
     if isinstance(text, str):
         return False
     return text is None or (isinstance(text, float) and text != text) or type(text).__name__ == "NAType"
 
 
-def _untagged(texts: list[Any], first: int, phrases: bool) -> Rows:
+def _untagged_batch(texts: list[Any], first: int, phrases: bool) -> DocumentBatch:
     tags: list[list[str]] = [[] for _ in texts]
     ids = [str(first + i) for i in range(len(texts))]
     if isinstance(texts[0], str):
-        return Rows(texts, tags, ids)
-    return Rows([], tags, ids, tokens_of_lists(texts, phrases=phrases))
-
-
-T = TypeVar("T")
-R = TypeVar("R")
+        return DocumentBatch(texts, tags, ids)
+    return DocumentBatch([], tags, ids, tokens_of_lists(texts, phrases=phrases))
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How a corpus is built: the rules, a fixed vocabulary if there is one, and how many threads (None: all cores)."""
+class CorpusBuilder:
+    """Builds corpora from batches of documents.
+
+    Parameters
+    ----------
+    rules, tag_rules : TextRules, TagRules
+        How texts become words, and which words and tags are kept.
+    vocabulary : FixedVocabulary, default=None
+        Words to use; None: they are selected by the rules.
+    n_jobs : int, default=None
+        Threads; None: all cores. The result does not depend on it.
+    keep_texts : bool, default=False
+        Whether the corpus keeps its texts.
+    spill_at : int, default=64 MiB
+        Bytes of an array from which on it is kept in a file.
+    block_tokens : int
+        Tokens counted at a time.
+    """
 
     rules: TextRules = field(default_factory=TextRules)
     tag_rules: TagRules = field(default_factory=TagRules)
-    words: KnownWords | None = None
+    vocabulary: FixedVocabulary | None = None
     n_jobs: int | None = None
     keep_texts: bool = False
+    spill_at: int = SPILL_AT
+    block_tokens: int = BLOCK_TOKENS
 
-    @property
-    def threads(self) -> int:
-        """How many threads work."""
-        return effective_n_jobs(self.n_jobs)
+    def build(
+        self, batches: Iterable[DocumentBatch], to: Path | None = None, *, on_progress: OnProgress | None = None
+    ) -> Corpus:
+        """Return the corpus of these documents; with `to` it is saved there, atomically, and opened memory-mapped.
 
+        `on_progress` is called during the second pass, when all batches are consumed.
+        """
+        on_progress = on_progress or (lambda n_tokens, total: None)
+        if to is None:
+            with tempfile.TemporaryDirectory(prefix="tagtopic-", ignore_cleanup_errors=True) as temporary:
+                # deleted files stay mapped, and vanish with the corpus
+                return self._build(batches, Path(temporary), Path(temporary), self.spill_at, on_progress)
+        with atomic_folder(to, marker=storage.MARKER) as folder:
+            scratch = folder / "scratch"
+            scratch.mkdir()
+            corpus = self._build(batches, scratch, folder, 0, on_progress)
+            shutil.rmtree(scratch)
+            storage.write_names(folder, corpus.words, corpus.tag_names)
+            storage.write_marker(folder, corpus)
+        return Corpus.open(to).with_texts(corpus.texts)
 
-def build(
-    rows: Iterable[Rows],
-    plan: Plan,
-    to: Path | None = None,
-    *,
-    spill_at: int = SPILL_AT,
-    tell: Callable[[int, int], object] | None = None,
-) -> Corpus:
-    """The corpus of these rows; with `to` it is saved there, whole or not at all, and opened memory-mapped.
+    def _build(
+        self, batches: Iterable[DocumentBatch], scratch: Path, folder: Path, spill_at: int, on_progress: OnProgress
+    ) -> Corpus:
+        with ExitStack() as files:
+            first_pass = _FirstPass(self, scratch, files)
+            for batch, tokens in self._tokenized(batches):
+                first_pass.add(batch, tokens)
+            output = {
+                name: files.enter_context(GrowingArray(folder / f"{name}.npy", kind, spill_at=spill_at))
+                for name, kind in storage.ARRAYS.items()
+            }
+            columns = self._write_counts(first_pass, output, on_progress)
+            tag_names = self._write_tags(first_pass, output)
+            _write_ids(first_pass, output)
+            arrays = {name: array.finish() for name, array in output.items()}
+            texts = first_pass.kept_texts()
+        counts, tags = (
+            matrices.csr(arrays[f"{m}.indptr"], arrays[f"{m}.indices"], arrays[f"{m}.data"], n)
+            for m, n in (("counts", len(columns.words)), ("tags", len(tag_names)))
+        )
+        return Corpus(
+            counts=counts,
+            tags=tags,
+            words=columns.words,
+            tag_names=tag_names,
+            ids=StringArray(arrays["ids.offsets"], arrays["ids.bytes"]),
+            rules=columns.rules,
+            texts=texts,
+        )
 
-    `tell` hears, once all rows are read, how many words of how many are counted.
-    """
-    tell = tell or (lambda n_words, total: None)
-    if to is None:
-        with tempfile.TemporaryDirectory(prefix="tagtopic-", ignore_cleanup_errors=True) as temporary:
-            # what has gone to files stays mapped when their names are gone, and vanishes with the corpus
-            return _build(rows, plan, Path(temporary), Path(temporary), spill_at, tell)
-    with atomic_folder(to, marker=storage.MARKER) as folder:
-        scratch = folder / "scratch"
-        scratch.mkdir()
-        corpus = _build(rows, plan, scratch, folder, 0, tell)
-        shutil.rmtree(scratch)
-        storage.write_names(folder, corpus.words, corpus.tag_names)
-        storage.write_marker(folder, corpus)
-    return Corpus.open(to).with_texts(corpus.texts)
+    def _tokenized(self, batches: Iterable[DocumentBatch]) -> Iterator[tuple[DocumentBatch, Tokens]]:
+        def work(batch: DocumentBatch) -> tuple[DocumentBatch, Tokens]:
+            return batch, batch.tokens or tokenize(batch.texts, self.rules)
 
+        # a tokenizer given by the user may not be thread-safe
+        return imap(work, batches, 1 if self.rules.tokenizer is not None else effective_n_jobs(self.n_jobs))
 
-def _build(
-    rows: Iterable[Rows], plan: Plan, scratch: Path, folder: Path, spill_at: int, tell: Callable[[int, int], object]
-) -> Corpus:
-    with ExitStack() as files:
-        gathered = _Gathered(plan, scratch, spill_at or SPILL_AT, files)
-        for batch, tokens in _tokenized(rows, plan):
-            gathered.add(batch, tokens)
-        output = {
-            name: files.enter_context(GrowingArray(folder / f"{name}.npy", kind, spill_at=spill_at))
-            for name, kind in storage.ARRAYS.items()
-        }
-        vocabulary = _write_counts(gathered, plan, output, tell)
-        tag_names = _write_tags(gathered, plan, output)
-        offsets, data = gathered.ids.finish_for_reading()
-        output["ids.offsets"].append(offsets)
-        for start in range(0, len(data), columns.BLOCK):
-            output["ids.bytes"].append(data[start : start + columns.BLOCK])
-        arrays = {name: array.finish() for name, array in output.items()}
-        texts = gathered.kept_texts()
-    counts, tags = (
-        matrices.csr(arrays[f"{m}.indptr"], arrays[f"{m}.indices"], arrays[f"{m}.data"], n)
-        for m, n in (("counts", len(vocabulary.words)), ("tags", len(tag_names)))
-    )
-    return Corpus(
-        counts=counts,
-        tags=tags,
-        words=vocabulary.words,
-        tag_names=tag_names,
-        ids=StringArray(arrays["ids.offsets"], arrays["ids.bytes"]),
-        rules=vocabulary.rules,
-        texts=texts,
-    )
+    def _write_counts(
+        self, first_pass: _FirstPass, output: dict[str, GrowingArray], on_progress: OnProgress
+    ) -> ColumnIndex:
+        tokens = TokenStream(*first_pass.words.finish_for_reading(), self.block_tokens)
+        if self.vocabulary is not None:
+            columns = index_columns(self.vocabulary, first_pass.table, self.rules)
+        else:
+            columns = select_columns(tokens, first_pass.table, first_pass.frequencies, self.rules)
 
+        def count(block: tuple[NDArray[np.int64], NDArray[np.int32]]) -> Sequence[NDArray[Any]]:
+            return phrases.count_rows(*block, columns.column, columns.pairs)
 
-def _tokenized(rows: Iterable[Rows], plan: Plan) -> Iterator[tuple[Rows, Tokens]]:
-    def work(batch: Rows) -> tuple[Rows, Tokens]:
-        return batch, batch.tokens or tokenize(batch.texts, plan.rules)
+        def counted() -> Iterator[Sequence[NDArray[Any]]]:
+            total = int(tokens.offsets[-1])
+            for number, block in enumerate(imap(count, tokens.blocks(), effective_n_jobs(self.n_jobs)), 1):
+                on_progress(min(number * self.block_tokens, total), total)
+                yield block
 
-    # a function that people gave may not be safe in threads
-    return in_order(work, rows, 1 if plan.rules.tokenizer is not None else plan.threads)
+        _write_matrix(output, "counts", counted())
+        return columns
 
-
-def in_order(work: Callable[[T], R], items: Iterable[T], n_threads: int) -> Iterator[R]:
-    """Like `map`, in threads if more than one, taking items only a little ahead of results."""
-    if n_threads == 1:
-        yield from map(work, items)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        waiting: deque[Future[R]] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > n_threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+    def _write_tags(self, first_pass: _FirstPass, output: dict[str, GrowingArray]) -> tuple[str, ...]:
+        stream = TokenStream(*first_pass.tags.finish_for_reading(), self.block_tokens)
+        numbers = first_pass.tag_numbers
+        documents = np.zeros(len(numbers), dtype=np.int64)
+        for _, ids in stream.blocks():
+            documents += np.bincount(ids, minlength=len(numbers))
+        enough = max(1, self.tag_rules.min_tag_documents)
+        kept = sorted(tag for tag, number in numbers.items() if number >= 0 and documents[number] >= enough)
+        column = np.full(len(numbers), -1, dtype=np.int32)
+        column[[numbers[tag] for tag in kept]] = np.arange(len(kept))
+        _write_matrix(output, "tags", (phrases.count_rows(*block, column) for block in stream.blocks()))
+        return tuple(kept)
 
 
 class _GrowingRows:
-    """Rows of different lengths that are appended to."""
+    """Ragged rows that are appended to."""
 
     def __init__(self, name: str, dtype: Any, scratch: Path, spill_at: int, files: ExitStack) -> None:
         self._values = files.enter_context(GrowingArray(scratch / f"{name}.npy", dtype, spill_at=spill_at))
@@ -214,6 +241,9 @@ class _GrowingRows:
         self._values.append(values)
         self._lengths.append(lengths)
 
+    def append_strings(self, strings: StringArray) -> None:
+        self.append(strings.data, np.diff(strings.offsets))
+
     def finish(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
         return offsets_of(self._lengths.finish()), self._values.finish()
 
@@ -221,41 +251,37 @@ class _GrowingRows:
         return offsets_of(self._lengths.finish()), self._values.finish_for_reading()
 
 
-class _Gathered:
-    """Everything known of the rows once all are read, before a vocabulary is chosen."""
+class _FirstPass:
+    """Numbered words and tags, ids, texts and word frequencies of all documents."""
 
-    def __init__(self, plan: Plan, scratch: Path, spill_at: int, files: ExitStack) -> None:
+    def __init__(self, builder: CorpusBuilder, scratch: Path, files: ExitStack) -> None:
+        def rows(name: str, dtype: Any) -> _GrowingRows:
+            return _GrowingRows(name, dtype, scratch, builder.spill_at, files)
+
         self.table = StringTable()
-        self.frequencies = vocabulary.Frequencies()
+        self.frequencies = Frequencies()
         self.tag_numbers: dict[str, int] = {}
-        self._tag_rules = plan.tag_rules
-        self.words = _GrowingRows("words", np.int32, scratch, spill_at, files)
-        self.tags = _GrowingRows("tags", np.int32, scratch, spill_at, files)
-        self.ids = _GrowingRows("ids", np.uint8, scratch, spill_at, files)
-        self._texts = _GrowingRows("texts", np.uint8, scratch, spill_at, files) if plan.keep_texts else None
+        self.words, self.tags, self.ids = rows("words", np.int32), rows("tags", np.int32), rows("ids", np.uint8)
+        self._tag_rules = builder.tag_rules
+        self._texts = rows("texts", np.uint8) if builder.keep_texts else None
         self._has_texts = False
 
-    def add(self, rows: Rows, tokens: Tokens) -> None:
+    def add(self, batch: DocumentBatch, tokens: Tokens) -> None:
         numbers = np.append(self.table.add(tokens.words, tokens.hashes), np.int32(-1))  # so that a gap, -1, stays -1
         ids = numbers[tokens.ids]
         self.frequencies.add(tokens.offsets, ids, len(self.table))
         self.words.append(ids, np.diff(tokens.offsets))
-        tags = [self._numbered(row) for row in rows.tags]
+        tags = [self._number_tags(row) for row in batch.tags]
         flat = np.fromiter((tag for row in tags for tag in row), dtype=np.int32)
         self.tags.append(flat, np.fromiter(map(len, tags), dtype=np.int64, count=len(tags)))
-        names = StringArray.of(rows.ids)
-        self.ids.append(names.data, np.diff(names.offsets))
+        self.ids.append_strings(StringArray.of(batch.ids))
         if self._texts is not None:
-            self._has_texts |= rows.tokens is None
-            texts = StringArray.of(rows.texts or [""] * len(rows.ids), errors="replace")
-            self._texts.append(texts.data, np.diff(texts.offsets))
+            self._has_texts |= batch.tokens is None
+            texts = batch.texts if batch.tokens is None else [""] * len(batch.ids)
+            self._texts.append_strings(StringArray.of(texts, errors="replace"))
 
-    def kept_texts(self) -> StringArray | None:
-        """Return the texts if they are to be kept and there are any: documents may be given as counts or words."""
-        return StringArray(*self._texts.finish()) if self._texts is not None and self._has_texts else None
-
-    def _numbered(self, tags: list[str]) -> set[int]:
-        """The numbers of a document's tags, each once, without those that the rules drop."""
+    def _number_tags(self, tags: list[str]) -> set[int]:
+        """Return the distinct numbers of a document's tags, without those that the rules drop."""
         numbers = self.tag_numbers
         for tag in tags:
             if tag not in numbers:
@@ -264,41 +290,16 @@ class _Gathered:
         row.discard(-1)
         return row
 
-
-def _write_counts(
-    gathered: _Gathered, plan: Plan, output: dict[str, GrowingArray], tell: Callable[[int, int], object]
-) -> Columns:
-    stream = Stream(*gathered.words.finish_for_reading())
-    if plan.words is not None:
-        chosen = columns.given(plan.words, gathered.table, plan.rules)
-    else:
-        chosen = columns.chosen(stream, gathered.table, gathered.frequencies, plan.rules)
-
-    def count(block: tuple[NDArray[np.int64], NDArray[np.int32]]) -> Sequence[NDArray[Any]]:
-        return phrases.count_rows(*block, chosen.column, chosen.pairs)
-
-    def told(blocks: Iterable[T]) -> Iterator[T]:
-        total = int(stream.offsets[-1])
-        for number, block in enumerate(blocks, 1):
-            tell(min(number * columns.BLOCK, total), total)
-            yield block
-
-    _write_matrix(output, "counts", told(in_order(count, stream.blocks(), plan.threads)))
-    return chosen
+    def kept_texts(self) -> StringArray | None:
+        """Return the texts if they are to be kept and at least one document was given as a text."""
+        return StringArray(*self._texts.finish()) if self._texts is not None and self._has_texts else None
 
 
-def _write_tags(gathered: _Gathered, plan: Plan, output: dict[str, GrowingArray]) -> tuple[str, ...]:
-    stream = Stream(*gathered.tags.finish_for_reading())
-    numbers = gathered.tag_numbers
-    documents = np.zeros(len(numbers), dtype=np.int64)
-    for _, ids in stream.blocks():
-        documents += np.bincount(ids, minlength=len(numbers))
-    enough = max(1, plan.tag_rules.min_tag_documents)
-    kept = sorted(tag for tag, number in numbers.items() if number >= 0 and documents[number] >= enough)
-    column = np.full(len(numbers), -1, dtype=np.int32)
-    column[[numbers[tag] for tag in kept]] = np.arange(len(kept))
-    _write_matrix(output, "tags", (phrases.count_rows(*block, column) for block in stream.blocks()))
-    return tuple(kept)
+def _write_ids(first_pass: _FirstPass, output: dict[str, GrowingArray]) -> None:
+    offsets, data = first_pass.ids.finish_for_reading()
+    output["ids.offsets"].append(offsets)
+    for start in range(0, len(data), COPY_BLOCK):
+        output["ids.bytes"].append(data[start : start + COPY_BLOCK])
 
 
 def _write_matrix(output: dict[str, GrowingArray], name: str, blocks: Iterable[Sequence[NDArray[Any]]]) -> None:

@@ -1,11 +1,4 @@
-"""The immutable Corpus: two sparse matrices (documents x words, documents x tags) and the names of everything.
-
-One document as a person reads it.
-
-Which documents an index means.
-
-How a corpus is made: from counts, from texts, from files and tables.
-"""
+"""The corpus: two sparse matrices (documents x words, documents x tags) and the names of their rows and columns."""
 
 from __future__ import annotations
 
@@ -14,25 +7,31 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagtopic._core.strings import StringArray
-from tagtopic.corpus import alignment, description, matrices, splits, storage
-from tagtopic.corpus import matrices as frames
+from tagtopic.corpus import alignment, description, matrices, splits, storage, validation
 from tagtopic.corpus.alignment import Alignment
+from tagtopic.corpus.reading.options import ReadArguments, accepts
 from tagtopic.corpus.tags import kind_of
 from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_options
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
 class Document:
-    """One document as a person reads it: its id, how often each word occurs, and its tags.
+    """One document of a corpus.
+
+    Attributes
+    ----------
+    id : str
+        Its id.
+    words : dict of str to int
+        The count of each word.
+    tags : tuple of str
+        Its tags.
 
     Examples
     --------
@@ -53,228 +52,32 @@ class Document:
         return f"{self.id}\n  tags: {', '.join(self.tags) or '(none)'}\n  words: {words or '(none)'}"
 
 
-def _positions(index: ArrayLike, n: int) -> NDArray[np.int64]:
-    """The positions chosen among n documents by a list of numbers (negative ones from the end) or a mask."""
-    chosen = np.asarray(index)
-    if chosen.ndim != 1:
-        raise IndexError(f"documents are chosen by a number, a slice, or a list of numbers or a mask, not {index!r}")
-    if chosen.dtype.kind == "b":
-        if len(chosen) != n:
-            raise IndexError(f"a mask of {len(chosen)} values cannot choose among {n} documents")
-        return np.flatnonzero(chosen)
-    if len(chosen) and chosen.dtype.kind not in "iu":
-        raise IndexError(f"documents are chosen by whole numbers or a mask, not by {chosen.dtype}")
-    chosen = chosen.astype(np.int64)
-    outside = (chosen < -n) | (chosen >= n)
-    if outside.any():
-        raise IndexError(f"there is no document {chosen[outside][0]}: the corpus has {n} documents")
-    return np.where(chosen < 0, chosen + n, chosen)
+class Corpus:
+    """Documents with words and tags, immutable.
 
+    Make one with `read`, `from_texts`, `from_counts` or `open`; the constructor takes parts that are already checked.
+    Documents without words or without tags are kept. Ids are labels, not keys: they may repeat, as they do when
+    documents are drawn with replacement; `describe` counts the repeats.
 
-class Making:
-    """The constructors that people use of `Corpus`; a saved corpus is opened by `Corpus.open`."""
+    Parameters
+    ----------
+    counts, tags, words, tag_names, ids, rules, texts
+        The attributes of the same names.
 
-    @classmethod
-    def from_counts(
-        cls,
-        counts: Any,
-        tags: Any = None,
-        *,
-        words: Iterable[str] | None = None,
-        tag_names: Iterable[str] | None = None,
-        ids: Iterable[str] | None = None,
-        fractional: bool = False,
-    ) -> Corpus:
-        """A corpus from word counts that exist already.
-
-        Parameters
-        ----------
-        counts:
-            Documents x words: any scipy sparse matrix, array or data frame of whole numbers. Entries given
-            twice are added; negative, fractional, NaN and infinite ones are a `ValueError`.
-        tags:
-            None, a list of tag names for each document (None for a document without), or a sparse matrix,
-            array or data frame of zeros and ones. A tag given twice to a document counts once.
-        words, tag_names, ids:
-            Names of the columns and rows. They default to the names of a data frame's columns, else to `word_0`…,
-            to the names that occur, sorted (or `tag_0`… for a matrix), and to "0", "1", ….
-        fractional:
-            Take counts that are not whole (weighted words) as they are.
-
-        Examples
-        --------
-        >>> Corpus.from_counts([[2, 0, 1], [0, 3, 1]], [["blue"], ["red", "blue"]], words=["sea", "fire", "sky"])
-        Corpus(2 documents, 3 words, 2 tags)
-        """
-        pass  # it is above this module, as what is imported below
-
-        matrix = matrices.counts_matrix(frames.matrix_of(counts, "counts"), fractional=fractional)
-        names = frames.column_names(counts) if words is None else words
-        word_names = matrices.check_column_names(names, "words", "word", matrix.shape[1])
-        return Corpus(
-            counts=matrix,
-            words=word_names,
-            ids=matrices.check_ids(ids, matrix.shape[0]),
-            **matrices.check_tags(tags, tag_names, matrix.shape[0]),
-        )
-
-    @classmethod
-    def from_texts(
-        cls,
-        texts: Iterable[str | Sequence[str] | None],
-        tags: Any = None,
-        *,
-        ids: Iterable[str] | None = None,
-        tag_names: Iterable[str] | None = None,
-        words: Iterable[str] | None = None,
-        rules: TextRules | None = None,
-        tag_rules: TagRules | None = None,
-        n_jobs: int | None = None,
-        keep_texts: bool = False,
-        **options: Unpack[RuleOptions],
-    ) -> Corpus:
-        """A corpus from texts in memory.
-
-        Parameters
-        ----------
-        texts:
-            One text a document, or a list of its words, which are then taken as they are; None counts as an empty one.
-        tags, tag_names, ids:
-            As in `from_counts`.
-        words:
-            A vocabulary to use as it is, such as a model's; by default it is chosen from the texts.
-        rules, tag_rules:
-            How texts become words and which words and tags are kept.
-        n_jobs:
-            Threads; None: one for each core. The result is the same for any number.
-        keep_texts:
-            Whether the corpus keeps the texts, as `texts`; of documents given as words it keeps none.
-        options:
-            Single rules by name, such as `min_df=3` or `stop_words="de"`; see `TextRules` and `TagRules`.
-
-        Examples
-        --------
-        >>> Corpus.from_texts(["The engine weaves", "Notes on the engine"], stop_words="en").words
-        ('engine', 'notes', 'weaves')
-        """
-        from tagtopic.corpus import builder
-        from tagtopic.corpus import vocabulary as known
-
-        pass
-
-        text_rules, tag_rules = with_options(rules, tag_rules, options)
-        vocabulary = None if words is None else known.known_words(words)
-        plan = builder.Plan(text_rules, words=vocabulary, n_jobs=n_jobs, keep_texts=keep_texts)
-        corpus = builder.build(builder.rows_of_texts(texts, phrases=text_rules.bigrams is not None), plan)
-        given = matrices.check_tags(tags, tag_names, len(corpus))
-        corpus = Corpus(
-            counts=corpus.counts,
-            words=corpus.words,
-            ids=matrices.check_ids(ids, len(corpus)),
-            rules=corpus.rules,
-            texts=corpus.texts,
-            **given,
-        )
-        return corpus.select_tags(tag_rules)
-
-    @classmethod
-    def read(
-        cls,
-        source: Any,
-        *,
-        text: str | Iterable[str] = "text",
-        tags: str | Iterable[str] | None = None,
-        id: str | None = None,
-        tag_separator: str | None = None,
-        format: str | None = None,
-        delimiter: str | None = None,
-        encoding: str | None = None,
-        dictionaries: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
-        on_error: str = "raise",
-        to: str | PathLike[str] | None = None,
-        words: Iterable[str] | None = None,
-        rules: TextRules | None = None,
-        tag_rules: TagRules | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-        keep_texts: bool = False,
-        **options: Unpack[RuleOptions],
-    ) -> Corpus:
-        """A corpus from a file, a glob, a folder, a list of files, a data frame, or an open binary file.
-
-        Files may be JSON Lines, CSV or TSV, Parquet, Arrow or Feather, plain text, or the paper authors' format, as
-        they are or compressed (gz, zst, xz, bz2). They are streamed: what is larger than memory goes to disk on the
-        way. The folder of a saved corpus is opened. A stream (standard input, an open file) of no given format is
-        JSON Lines if its first line that is not blank begins with "{" or columns are named, else plain text: one
-        document a line.
-
-        Parameters
-        ----------
-        source:
-            A path, "-" for standard input, a glob, a folder, a list of paths, an open binary file, a pandas,
-            polars or Arrow table, a Hugging Face dataset, or a list of dicts.
-        text:
-            The column or columns with the text.
-        tags, tag_separator:
-            The column or columns with tags: a list (also one that was written as a text, as in "['a', 'b']"), a
-            string (split at `tag_separator` if given) or a single value each. A tag is prefixed by its column's name
-            as its kind, unless it already reads `kind:value` or the column is called `tags`. None: the column `tags`,
-            if there is one.
-        id:
-            The column with the ids. None: the column `id`, if there is one, else the position.
-        format, delimiter, encoding:
-            What the names and first bytes of the files do not say, such as `format="csv"`, `format="text"` (each line
-            is a document) or `format="files"` (each file is one; its place is its id, `tags="folder"` its folder).
-        dictionaries:
-            For the authors' format: the files that name words and tags, if not `words.txt` and `tags.txt`.
-        on_error:
-            "raise" an error at the first bad row, or "skip" bad rows and tell how many in one warning.
-        to:
-            A folder where the corpus is made, to be opened again with `Corpus.open`; it appears whole or not at all.
-        words, rules, tag_rules, n_jobs, keep_texts, options:
-            As in `from_texts`.
-        progress:
-            Whether a bar is shown; None: if standard error is a terminal.
-
-        Examples
-        --------
-        >>> films = [{"plot": "A murder", "director": "Coen"}, {"plot": "A ship in space", "director": "Scott"}]
-        >>> Corpus.read(films, text="plot", tags="director").tag_names
-        ('director:Coen', 'director:Scott')
-        """
-        from tagtopic.corpus.reading.reader import read_source
-
-        text_rules, tag_rules = with_options(rules, tag_rules, options)
-        return read_source(
-            source,
-            text=text,
-            tags=tags,
-            id=id,
-            tag_separator=tag_separator,
-            format=format,
-            delimiter=delimiter,
-            encoding=encoding,
-            dictionaries=dictionaries,
-            on_error=on_error,
-            to=to,
-            words=words,
-            rules=text_rules,
-            tag_rules=tag_rules,
-            n_jobs=n_jobs,
-            progress=progress,
-            keep_texts=keep_texts,
-        )
-
-
-class Corpus(Making):
-    """Documents with words and tags. Make one with `read`, `from_texts`, `from_counts` or `open`; it never changes.
-
-    Attributes: `counts` (documents x words, int32, or float32 if not all are whole) and `tags` (documents x
-    tags, ones) are `scipy.sparse.csr_array` with read-only arrays, int32 columns (sorted, unique) and row offsets;
-    `words`, `tag_names` and `tag_kinds` are tuples of strings; `ids` is a sequence of strings.
-
-    Documents without words or without tags are kept. Ids are labels, not keys: they may repeat, as
-    they must when documents are drawn with replacement; `describe` counts the repeats.
+    Attributes
+    ----------
+    counts : csr_array of int32 (float32 if not all counts are whole), shape (n_documents, n_words)
+        Count of each word in each document. Its arrays are read-only, columns are sorted and unique in each row.
+    tags : csr_array of ones, shape (n_documents, n_tags)
+        The tags of each document, in the same form.
+    words, tag_names, tag_kinds : tuple of str
+        The word of each column of `counts`; the tag of each column of `tags`, and its kind.
+    ids : StringArray
+        The id of each document.
+    rules : TextRules or None
+        The rules by which texts became words; None if the corpus was made from counts.
+    texts : StringArray or None
+        The texts, if they are kept.
 
     Examples
     --------
@@ -301,7 +104,6 @@ class Corpus(Making):
         rules: TextRules | None = None,
         texts: StringArray | None = None,
     ) -> None:
-        """Take parts that are already checked and canonical; people use the other constructors."""
         self._counts = counts
         self._tags = tags
         self._words = words
@@ -310,14 +112,221 @@ class Corpus(Making):
         self._rules = rules
         self._texts = texts
 
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Any,
+        tags: Any = None,
+        *,
+        words: Iterable[str] | None = None,
+        tag_names: Iterable[str] | None = None,
+        ids: Iterable[str] | None = None,
+        fractional: bool = False,
+    ) -> Corpus:
+        """Make a corpus from word counts.
+
+        Parameters
+        ----------
+        counts : sparse matrix, array or data frame, shape (n_documents, n_words)
+            Whole numbers; duplicate entries are added.
+        tags : list of lists of str, sparse matrix, array or data frame, default=None
+            The tags of each document (None for a document without), or zeros and ones (n_documents, n_tags). A tag
+            given twice to a document counts once.
+        words, tag_names, ids : iterable of str, default=None
+            Names of the columns and rows. They default to the names of a data frame's columns, else to `word_0`…,
+            to the names that occur, sorted (or `tag_0`… for a matrix), and to "0", "1", ….
+        fractional : bool, default=False
+            Whether counts may be fractional (weighted words).
+
+        Returns
+        -------
+        Corpus
+            The corpus.
+
+        Raises
+        ------
+        ValueError
+            If a count is negative, fractional, NaN or infinite, or shapes and names do not match.
+
+        Examples
+        --------
+        >>> Corpus.from_counts([[2, 0, 1], [0, 3, 1]], [["blue"], ["red", "blue"]], words=["sea", "fire", "sky"])
+        Corpus(2 documents, 3 words, 2 tags)
+        """
+        matrix = validation.counts_matrix(validation.matrix_of(counts, "counts"), fractional=fractional)
+        names = validation.column_names(counts) if words is None else words
+        word_names = validation.check_column_names(names, "words", "word", matrix.shape[1])
+        return Corpus(
+            counts=matrix,
+            words=word_names,
+            ids=validation.check_ids(ids, matrix.shape[0]),
+            **validation.check_tags(tags, tag_names, matrix.shape[0]),
+        )
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str | Sequence[str] | None],
+        tags: Any = None,
+        *,
+        ids: Iterable[str] | None = None,
+        tag_names: Iterable[str] | None = None,
+        words: Iterable[str] | None = None,
+        rules: TextRules | None = None,
+        tag_rules: TagRules | None = None,
+        n_jobs: int | None = None,
+        keep_texts: bool = False,
+        **options: Unpack[RuleOptions],
+    ) -> Corpus:
+        """Make a corpus from texts in memory.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            One text per document, or a list of its words, which are used unchanged; None is an empty text.
+        tags, tag_names, ids
+            As in `from_counts`.
+        words : iterable of str, default=None
+            The vocabulary, such as a model's; None: it is selected from the texts.
+        rules : TextRules, default=None
+            How texts become words, and which words are kept.
+        tag_rules : TagRules, default=None
+            Which tags are kept.
+        n_jobs : int, default=None
+            Threads; None: one for each core. The result does not depend on the number.
+        keep_texts : bool, default=False
+            Whether the corpus keeps the texts, as `texts`; it has none of documents given as words.
+        **options
+            Single rules by name, such as `min_df=3` or `stop_words="de"`; see `TextRules` and `TagRules`.
+
+        Returns
+        -------
+        Corpus
+            The corpus.
+
+        Raises
+        ------
+        TypeError
+            If a document is neither a text nor a list of words, or there is no option of that name.
+
+        Examples
+        --------
+        >>> Corpus.from_texts(["The engine weaves", "Notes on the engine"], stop_words="en").words
+        ('engine', 'notes', 'weaves')
+        """
+        from tagtopic.corpus.builder import CorpusBuilder, batches_of_texts
+        from tagtopic.corpus.vocabulary import fixed_vocabulary
+
+        text_rules, tag_rules = with_options(rules, tag_rules, options)
+        vocabulary = None if words is None else fixed_vocabulary(words)
+        builder = CorpusBuilder(text_rules, vocabulary=vocabulary, n_jobs=n_jobs, keep_texts=keep_texts)
+        corpus = builder.build(batches_of_texts(texts, phrases=text_rules.bigrams is not None))
+        given = validation.check_tags(tags, tag_names, len(corpus))
+        corpus = Corpus(
+            counts=corpus.counts,
+            words=corpus.words,
+            ids=validation.check_ids(ids, len(corpus)),
+            rules=corpus.rules,
+            texts=corpus.texts,
+            **given,
+        )
+        return corpus.select_tags(tag_rules)
+
+    @classmethod
+    @accepts(ReadArguments)
+    def read(cls, source: Any, **options: Any) -> Corpus:
+        """Read a corpus from a file, a glob, a folder, a list of files, a data frame, or an open binary file.
+
+        Files may be JSON Lines, CSV or TSV, Parquet, Arrow or Feather, plain text, or the paper authors' format, each
+        possibly compressed (gz, zst, xz, bz2). They are streamed: what is larger than memory is kept on disk. The
+        folder of a saved corpus is opened. A stream (standard input, an open file) without a given format is JSON
+        Lines if its first line that is not blank begins with "{" or columns are named, else plain text with one
+        document per line.
+
+        Parameters
+        ----------
+        source : path, file or table
+            A path, "-" for standard input, a glob, a folder, a list of paths, an open binary file, a pandas,
+            polars or Arrow table, a Hugging Face dataset, or a list of dicts.
+        text : str or iterable of str, default="text"
+            The column or columns of texts.
+        tags : str or iterable of str, default=None
+            The column or columns of tags: each cell has a list (also one that was written as a text, as in
+            "['a', 'b']"), a string or a single value. A tag is prefixed by the name of its column as its kind, unless
+            it has the form `kind:value` or the column is called `tags`. None: the column `tags`, if there is one.
+        id : str, default=None
+            The column of ids. None: the column `id`, if there is one, else the position.
+        tag_separator : str, default=None
+            The string at which strings of tags are split.
+        format : str, default=None
+            The format of the files, if not by their suffixes: such as `"csv"`, `"text"` (each line is a document) or
+            `"files"` (each file is one; its path is its id, `tags="folder"` its folder).
+        delimiter : str, default=None
+            The delimiter of CSV files; None: by the header.
+        encoding : str, default=None
+            The encoding of the files; None: UTF-8, or by the byte order mark.
+        dictionaries : (path, path), default=None
+            For the authors' format: the files that name words and tags, if not `words.txt` and `tags.txt`.
+        on_error : {"raise", "skip"}, default="raise"
+            Whether the first bad row is an error, or bad rows are skipped and counted in one warning.
+        to : path, default=None
+            A folder where the corpus is saved while it is read, atomically, for `Corpus.open`.
+        words, rules, tag_rules, n_jobs, keep_texts
+            As in `from_texts`.
+        progress : bool, default=None
+            Whether a progress bar is shown; None: if standard error is a terminal.
+        **options
+            Single rules by name, such as `min_df=3` or `stop_words="de"`; see `TextRules` and `TagRules`.
+
+        Returns
+        -------
+        Corpus
+            The corpus.
+
+        Raises
+        ------
+        ReadError
+            If the source cannot be read; the message has the file and the line or row.
+        FileNotFoundError
+            If there is no such file.
+        TypeError
+            If there is no option of that name.
+
+        Examples
+        --------
+        >>> films = [{"plot": "A murder", "director": "Coen"}, {"plot": "A ship in space", "director": "Scott"}]
+        >>> Corpus.read(films, text="plot", tags="director").tag_names
+        ('director:Coen', 'director:Scott')
+        """
+        from tagtopic.corpus.reading.reader import read_corpus
+
+        return read_corpus(source, options)
+
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> Corpus:
+        """Open a saved corpus, memory-mapped: only the names are read, so that a corpus may be larger than memory.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
+
+        Examples
+        --------
+        >>> Corpus.open("nowhere")
+        Traceback (most recent call last):
+        FileNotFoundError: ...
+        """
+        return cls(**storage.open_parts(Path(path)))
+
     @property
     def counts(self) -> Any:
-        """Documents x words: how often each word occurs in each document."""
+        """Documents x words: the count of each word in each document."""
         return self._counts
 
     @property
     def tags(self) -> Any:
-        """Documents x tags: one where the document has the tag."""
+        """Documents x tags: 1 where a document has a tag."""
         return self._tags
 
     @property
@@ -337,39 +346,37 @@ class Corpus(Making):
 
     @property
     def rules(self) -> TextRules | None:
-        """How the texts became words; None when the corpus was made from counts."""
+        """The rules by which texts became words; None if the corpus was made from counts."""
         return self._rules
 
     @property
     def texts(self) -> StringArray | None:
-        """The text of each document, if they were kept (`keep_texts=True`); None otherwise. They are not saved."""
+        """The text of each document, if they are kept (`keep_texts=True`), else None. `save` does not write them."""
         return self._texts
 
     @cached_property
     def tag_kinds(self) -> tuple[str, ...]:
-        """The kind of each tag: what stands before its first colon, "" when there is none."""
+        """The kind of each tag: the part before its first colon, "" if there is none."""
         return tuple(map(kind_of, self._tag_names))
 
     @property
     def n_documents(self) -> int:
-        """How many documents there are."""
+        """Number of documents."""
         return len(self._ids)
 
     @property
     def n_words(self) -> int:
-        """How many different words the vocabulary has."""
+        """Number of words in the vocabulary."""
         return len(self._words)
 
     @property
     def n_tags(self) -> int:
-        """How many different tags the vocabulary has."""
+        """Number of tags."""
         return len(self._tag_names)
 
     @property
     def n_tokens(self) -> int:
-        """How many words there are in all, repeats counted; of fractional counts their whole part, but 0 only if there
-        are no words.
-        """
+        """Number of tokens; of fractional counts the whole part of their sum, but at least 1 if there are words."""
         return self._n_tokens
 
     @cached_property
@@ -378,7 +385,7 @@ class Corpus(Making):
         return max(int(total), int(total > 0))
 
     def lengths(self) -> NDArray[Any]:
-        """How many words each document has, repeats counted.
+        """Return the number of tokens of each document.
 
         Examples
         --------
@@ -388,7 +395,7 @@ class Corpus(Making):
         return matrices.row_sums(self._counts)
 
     def word_counts(self) -> NDArray[np.float64]:
-        """How often each word occurs.
+        """Return the number of tokens of each word.
 
         Examples
         --------
@@ -398,17 +405,17 @@ class Corpus(Making):
         return matrices.column_sums(self._counts)
 
     def tag_sizes(self) -> NDArray[np.int64]:
-        """How many documents have each tag.
+        """Return the number of documents of each tag.
 
         Examples
         --------
         >>> corpus.tag_sizes().tolist()
         [1]
         """
-        return matrices.column_sizes(self._tags)
+        return matrices.column_counts(self._tags)
 
     def document_sizes(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """How many different words, and how many tags, each document has.
+        """Return the number of distinct words, and the number of tags, of each document.
 
         Examples
         --------
@@ -428,7 +435,7 @@ class Corpus(Making):
     @overload
     def __getitem__(self, index: slice | Sequence[Any] | NDArray[Any]) -> Corpus: ...
     def __getitem__(self, index: Any) -> Document | Corpus:
-        """One document by its position, or a corpus of the same vocabulary by slice, mask or positions.
+        """Return one document by its position, or a corpus of the same vocabulary by slice, mask or positions.
 
         A slice of consecutive documents shares the arrays of this corpus.
         """
@@ -439,31 +446,36 @@ class Corpus(Making):
             if step == 1:
                 return self._range(start, max(start, stop))
             return self._take(np.arange(start, stop, step, dtype=np.int64))
-        return self._take(_positions(index, len(self)))
+        return self._take(positions_of(index, len(self)))
 
     def _document(self, index: int) -> Document:
         i = index + len(self) if index < 0 else index
         if not 0 <= i < len(self):
             raise IndexError(f"there is no document {index}: the corpus has {len(self)} documents")
-        counts, tags = matrices.take_range(self._counts, i, i + 1), matrices.take_range(self._tags, i, i + 1)
+        counts, tags = matrices.take_row_range(self._counts, i, i + 1), matrices.take_row_range(self._tags, i, i + 1)
         words = {self._words[j]: n for j, n in zip(counts.indices.tolist(), counts.data.tolist(), strict=True)}
         return Document(self._ids[i], words, tuple(self._tag_names[j] for j in tags.indices))
 
     def _range(self, start: int, stop: int) -> Corpus:
         return self._with(
-            matrices.take_range(self._counts, start, stop),
-            matrices.take_range(self._tags, start, stop),
+            matrices.take_row_range(self._counts, start, stop),
+            matrices.take_row_range(self._tags, start, stop),
             self._ids[start:stop],
             None if self._texts is None else self._texts[start:stop],
         )
 
     def _take(self, rows: NDArray[np.int64]) -> Corpus:
         texts = None if self._texts is None else self._texts.take(rows)
-        counts, tags = matrices.take(self._counts, rows), matrices.take(self._tags, rows)
+        counts, tags = matrices.take_rows(self._counts, rows), matrices.take_rows(self._tags, rows)
         return self._with(counts, tags, self._ids.take(rows), texts)
 
     def with_matrices(self, *, counts: Any = None, tags: Any = None) -> Corpus:
-        """The same documents and names with another matrix of counts or of tags, which must be as `Corpus` says.
+        """Return the corpus with another matrix of counts or of tags.
+
+        Parameters
+        ----------
+        counts, tags : csr_array, default=None
+            Matrices of the same shape, in the form that `Corpus` describes; None: unchanged.
 
         Examples
         --------
@@ -475,7 +487,12 @@ class Corpus(Making):
         return self._with(counts, tags, self._ids, self._texts)
 
     def with_texts(self, texts: Iterable[str] | None) -> Corpus:
-        """The same documents with these texts, one a document, or without texts.
+        """Return the corpus with other texts.
+
+        Parameters
+        ----------
+        texts : iterable of str or None
+            One text per document; None: the corpus keeps no texts.
 
         Examples
         --------
@@ -517,11 +534,22 @@ class Corpus(Making):
         *,
         groups: ArrayLike | None = None,
     ) -> tuple[Corpus, Corpus]:
-        """Two corpora, (train, test), drawn at random and each in the order of this one.
+        """Split the documents at random; each part is in the order of this corpus.
 
-        `test_size` is a share between 0 and 1 or a number of documents. With `groups`, one label a
-        document, documents of one group stay together and the test part comes as near to its size as
-        whole groups allow.
+        Parameters
+        ----------
+        test_size : float or int, default=0.2
+            A share between 0 and 1, or a number of documents.
+        random_state : int, Generator or None, default=0
+            Seed.
+        groups : array-like, shape (n_documents,), default=None
+            Labels: documents of one group stay together, and the size of the test part is as near to `test_size` as
+            whole groups allow.
+
+        Returns
+        -------
+        train, test : Corpus
+            The two parts.
 
         Examples
         --------
@@ -533,10 +561,17 @@ class Corpus(Making):
         return self[~in_test], self[in_test]
 
     def align(self, words: Sequence[str], tag_names: Sequence[str]) -> Alignment:
-        """The same documents in the columns of another vocabulary.
+        """Return the documents in the columns of another vocabulary.
 
-        Words and tags that it does not have are dropped; the result counts the first and names the
-        second (those that documents here carry).
+        Parameters
+        ----------
+        words, tag_names : sequence of str
+            The other vocabulary.
+
+        Returns
+        -------
+        Alignment
+            The corpus, with the number of tokens and the tags that are dropped because the vocabulary lacks them.
 
         Examples
         --------
@@ -547,7 +582,12 @@ class Corpus(Making):
         return alignment.align(self, words, tag_names)
 
     def select_tags(self, rules: TagRules) -> Corpus:
-        """The same documents with only the tags that the rules keep.
+        """Return the documents with the tags that the rules keep.
+
+        Parameters
+        ----------
+        rules : TagRules
+            Which tags to keep.
 
         Examples
         --------
@@ -558,7 +598,12 @@ class Corpus(Making):
         return alignment.select_tags(self, rules)
 
     def describe(self, n: int = 10) -> description.Description:
-        """Figures a person wants first, with the n most used tags and words; `print` it.
+        """Return summary statistics, to be printed.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Number of most used tags and words to include.
 
         Examples
         --------
@@ -568,7 +613,7 @@ class Corpus(Making):
         return description.describe(self, n)
 
     def fingerprint(self) -> str:
-        """A hexadecimal digest of everything in the corpus: the same content gives the same digest anywhere.
+        """Return a hexadecimal digest of the content, the same on every machine. Texts are not part of it.
 
         Examples
         --------
@@ -582,7 +627,12 @@ class Corpus(Making):
         return storage.fingerprint_of(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the corpus as a folder, whole or not at all; an older corpus there is replaced.
+        """Write the corpus as a folder, atomically; an older corpus there is replaced. Texts are not written.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
 
         Examples
         --------
@@ -594,17 +644,23 @@ class Corpus(Making):
         """
         storage.save(self, Path(path))
 
-    @classmethod
-    def open(cls, path: str | PathLike[str]) -> Corpus:
-        """A saved corpus, memory-mapped: only the names are read, so a corpus may be larger than memory.
 
-        Examples
-        --------
-        >>> Corpus.open("nowhere")
-        Traceback (most recent call last):
-        FileNotFoundError: ...
-        """
-        return cls(**storage.open_parts(Path(path)))
+def positions_of(index: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Return positions among n documents from a list of positions (negative ones from the end) or a mask."""
+    chosen = np.asarray(index)
+    if chosen.ndim != 1:
+        raise IndexError(f"documents are chosen by a number, a slice, or a list of numbers or a mask, not {index!r}")
+    if chosen.dtype.kind == "b":
+        if len(chosen) != n:
+            raise IndexError(f"a mask of {len(chosen)} values cannot choose among {n} documents")
+        return np.flatnonzero(chosen)
+    if len(chosen) and chosen.dtype.kind not in "iu":
+        raise IndexError(f"documents are chosen by whole numbers or a mask, not by {chosen.dtype}")
+    chosen = chosen.astype(np.int64)
+    outside = (chosen < -n) | (chosen >= n)
+    if outside.any():
+        raise IndexError(f"there is no document {chosen[outside][0]}: the corpus has {n} documents")
+    return np.where(chosen < 0, chosen + n, chosen)
 
 
 def _rebuild(

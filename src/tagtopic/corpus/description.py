@@ -1,4 +1,6 @@
-"""What a person wants to know about a corpus before they model it."""
+"""Summary statistics of a corpus."""
+
+from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spread:
-    """Smallest, middle, mean and largest of a quantity over the documents; zeros when there are none."""
+    """Minimum, median, mean and maximum of a quantity over the documents; zeros if there are none."""
 
     minimum: int
     median: float
@@ -23,8 +25,8 @@ class Spread:
     maximum: int
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> "Spread":
-        """The spread of these values."""
+    def of(cls, values: NDArray[Any]) -> Spread:
+        """Return the spread of these values."""
         if not len(values):
             return cls(0, 0.0, 0.0, 0)
         return cls(int(values.min()), float(np.median(values)), float(values.mean()), int(values.max()))
@@ -35,10 +37,22 @@ class Spread:
 
 @dataclass(frozen=True)
 class Description:
-    """Figures about a corpus; `print` shows them as a short text.
+    """Summary statistics of a corpus; `print` shows them as a short text.
 
-    `kinds` counts the tags of each kind ("" for tags that have none); `most_used_tags` and
-    `most_used_words` pair a name with the documents that have it and its occurrences.
+    Attributes
+    ----------
+    n_documents, n_words, n_tags, n_tokens : int
+        Number of documents, of words and tags in the vocabulary, and of tokens.
+    n_untagged, n_empty : int
+        Number of documents without tags, and without words.
+    n_repeated_ids : int
+        Number of documents whose id an earlier one has.
+    lengths, tags_per_document : Spread
+        Minimum, median, mean and maximum over the documents.
+    kinds : dict of str to int
+        Number of tags of each kind, "" for tags without a kind.
+    most_used_tags, most_used_words : tuple of (str, int)
+        The tags with the most documents, and the words with the most tokens.
 
     Examples
     --------
@@ -83,8 +97,8 @@ class Description:
         return html_card("Corpus", [(name, f"{n:,}") for name, n in figures], ["most used tags", "documents"], rows)
 
 
-def describe(corpus: "Corpus", n: int) -> Description:
-    """Gather the figures, with the n most used tags and words."""
+def describe(corpus: Corpus, n: int) -> Description:
+    """Return the summary, with the n most used tags and words."""
     lengths = corpus.lengths()
     tags_per_document = np.diff(corpus.tags.indptr)
     tag_use = corpus.tag_sizes()
@@ -112,5 +126,5 @@ def _top(names: tuple[str, ...], use: NDArray[Any], n: int) -> tuple[tuple[str, 
 
 
 def _aside(*parts: tuple[str, int]) -> str:
-    told = [f"{n:,} {name}" for name, n in parts if n]
-    return f" ({', '.join(told)})" if told else ""
+    shown = [f"{n:,} {name}" for name, n in parts if n]
+    return f" ({', '.join(shown)})" if shown else ""

@@ -1,6 +1,6 @@
-"""Each token to one of two halves, by a hash of what it is: not by where it stands, or in which batch it comes.
+"""Splits of a corpus: documents into training and test, tokens into observed and held out.
 
-Which documents go to the test part.
+The token split depends on a hash of the token (document id, word, occurrence) alone, not on its position or its batch.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagtopic._core.arrays import offsets_of
 from tagtopic._core.hashing import GOLDEN_GAMMA, splitmix64
 from tagtopic._core.jit import compiled
 from tagtopic._core.strings import StringArray
-from tagtopic.corpus.matrices import csr
+from tagtopic.corpus.matrices import replace_data
 
 if TYPE_CHECKING:
     from tagtopic.corpus.corpus import Corpus
@@ -26,7 +25,7 @@ def test_mask(
     random_state: int | np.random.Generator | None,
     groups: ArrayLike | None,
 ) -> NDArray[np.bool_]:
-    """True for the documents of the test part; both parts have at least one document."""
+    """Return which documents are in the test part; both parts have at least one document."""
     wanted = _wanted(n_documents, test_size)
     random = np.random.default_rng(random_state)
     if groups is None:
@@ -58,43 +57,36 @@ def _wanted(n_documents: int, test_size: float | int) -> int:
     return min(max(round(n_documents * test_size), 1), n_documents - 1)
 
 
+def held_out_counts(corpus: Corpus, random_state: int = 0) -> Any:
+    """Return, for each entry of the count matrix, how many of its tokens are held out."""
+    counts = corpus.counts
+    seed = np.uint64(np.random.SeedSequence(random_state).generate_state(1, np.uint64)[0])
+    held_out = np.empty(counts.nnz, counts.data.dtype)
+    _hold_out_tokens(
+        np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.data),
+        corpus.ids.hashes() ^ seed, StringArray.of(corpus.words).hashes(),
+        counts.data.dtype.kind != "f", held_out,
+    )  # fmt: skip
+    return held_out
+
+
+def split_tokens(corpus: Corpus, random_state: int = 0) -> tuple[Any, Any]:
+    """Return two count matrices that add up to the corpus's: observed tokens, and held-out tokens."""
+    counts, held_out = corpus.counts, held_out_counts(corpus, random_state)
+    return replace_data(counts, counts.data - held_out), replace_data(counts, held_out)
+
+
 @compiled
-def _scored_tokens(
+def _hold_out_tokens(
     starts: Any, words: Any, counts: Any, document_keys: Any, word_keys: Any, whole: bool, out: Any
 ) -> None:
     for d in range(starts.shape[0] - 1):
         for p in range(starts[d], starts[d + 1]):
             key = document_keys[d] ^ word_keys[words[p]]
-            scored = 0
-            # a count that is not whole goes to one half undivided
+            held_out = 0
+            # a fractional count is not divided
             n_tokens = int(counts[p]) if whole else 1
             for occurrence in range(n_tokens):
                 h = splitmix64(key + np.uint64(occurrence + 1) * GOLDEN_GAMMA)
-                scored += h & np.uint64(1)
-            out[p] = scored if whole else scored * counts[p]
-
-
-def scored_counts(corpus: Corpus, random_state: int = 0) -> Any:
-    """For each entry of the count matrix, how many of its tokens are in the half to score."""
-    counts = corpus.counts
-    seed = np.uint64(np.random.SeedSequence(random_state).generate_state(1, np.uint64)[0])
-    scored = np.empty(counts.nnz, counts.data.dtype)
-    _scored_tokens(
-        np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.data),
-        corpus.ids.hashes() ^ seed, StringArray.of(corpus.words).hashes(),
-        counts.data.dtype.kind != "f", scored,
-    )  # fmt: skip
-    return scored
-
-
-def split_tokens(corpus: Corpus, random_state: int = 0) -> tuple[Any, Any]:
-    """Two count matrices that add up to the corpus's: the tokens to infer from, and the tokens to score."""
-    counts, scored = corpus.counts, scored_counts(corpus, random_state)
-    return with_data(counts, counts.data - scored), with_data(counts, scored)
-
-
-def with_data(counts: Any, data: Any) -> Any:
-    """The matrix with other counts in its entries, less those that are zero."""
-    kept = data > 0
-    offsets = offsets_of(kept)[counts.indptr]
-    return csr(offsets, counts.indices[kept], data[kept], counts.shape[1])
+                held_out += h & np.uint64(1)
+            out[p] = held_out if whole else held_out * counts[p]

@@ -1,9 +1,7 @@
-"""A corpus on disk: a folder of memory-mapped `.npy` arrays, JSON names, and `corpus.json` that says what they are.
+"""A saved corpus: a folder of memory-mapped `.npy` arrays, JSON names, and `corpus.json`, which describes them.
 
-Opening reads the names, the headers and where each document begins; every size is compared with `corpus.json`, so a
-truncated or swapped file is noticed at once although no words or tags are read.
-
-A digest of everything in a corpus, the same on every machine.
+Opening a corpus reads the names, the headers and the row offsets, and compares every size with `corpus.json`: a
+truncated or swapped file is detected although no words or tags are read.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from tagtopic._core.memmap import release, write_array
 from tagtopic._core.strings import StringArray
 from tagtopic._version import __version__
 from tagtopic.corpus import matrices
-from tagtopic.corpus.matrices import damaged, never_fall
+from tagtopic.corpus.matrices import damaged_corpus, is_nondecreasing
 from tagtopic.corpus.text.rules import TextRules
 
 if TYPE_CHECKING:
@@ -44,11 +42,14 @@ ARRAYS: dict[str, Any] = {
     "ids.bytes": np.uint8,
 }
 FRACTIONAL = {"counts.data": np.float32}
-"""The types that arrays may have instead."""
+"""Types that arrays may have instead."""
+
+DIGEST_BLOCK = 1 << 22
+"""Elements hashed at a time, so that a memory-mapped corpus does not have to be in memory."""
 
 
 def save(corpus: Corpus, path: Path) -> None:
-    """Write the corpus as a folder that appears whole or not at all."""
+    """Write the corpus as a folder, atomically."""
     with atomic_folder(path, marker=MARKER) as folder:
         for name, array in arrays_of(corpus).items():
             write_array(folder / f"{name}.npy", array)
@@ -57,7 +58,7 @@ def save(corpus: Corpus, path: Path) -> None:
 
 
 def arrays_of(corpus: Corpus) -> dict[str, NDArray[Any]]:
-    """The arrays of a corpus by the names of their files."""
+    """Return the arrays of a corpus by the names of their files."""
     return {
         "counts.indptr": corpus.counts.indptr.astype(np.int64, copy=False),
         "counts.indices": corpus.counts.indices,
@@ -71,14 +72,14 @@ def arrays_of(corpus: Corpus) -> dict[str, NDArray[Any]]:
 
 
 def write_names(folder: Path, words: Iterable[str], tag_names: Iterable[str]) -> None:
-    """Write the two vocabularies."""
+    """Write the words and the tag names."""
     for name, values in (("words", words), ("tags", tag_names)):
         text = json.dumps(list(values), ensure_ascii=False, indent=0)
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
 
 
 def write_marker(folder: Path, corpus: Corpus) -> None:
-    """Write `corpus.json`, last of all."""
+    """Write `corpus.json`, after all other files."""
     about = {
         "format": FORMAT,
         "version": VERSION,
@@ -93,7 +94,7 @@ def write_marker(folder: Path, corpus: Corpus) -> None:
 
 
 def open_parts(path: Path) -> dict[str, Any]:
-    """The arguments of `Corpus`, memory-mapped from the folder, or an error that says what is wrong with it."""
+    """Return the arguments of `Corpus`, memory-mapped from the folder; raise if it is damaged."""
     about = _read_marker(path)
     words = _read_names(path, "words", about["n_words"])
     tag_names = _read_names(path, "tags", about["n_tags"])
@@ -124,7 +125,7 @@ def _read_marker(path: Path) -> dict[str, Any]:
     try:
         about = json.loads((path / MARKER).read_bytes())
     except ValueError:
-        raise damaged(path, f"{MARKER} is not readable as JSON") from None
+        raise damaged_corpus(path, f"{MARKER} is not readable as JSON") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ValueError(f"{path} is not a corpus folder: its {MARKER} does not say that its format is {FORMAT!r}")
     version = about.get("version")
@@ -135,9 +136,9 @@ def _read_marker(path: Path) -> dict[str, Any]:
         )
     sizes = [about.get(key) for key in ("n_documents", "n_words", "n_tags")]
     if version != VERSION or not all(isinstance(n, int) and n >= 0 for n in sizes):
-        raise damaged(path, f"{MARKER} lacks its version or sizes")
+        raise damaged_corpus(path, f"{MARKER} lacks its version or sizes")
     if not isinstance(about.get("lengths"), dict):
-        raise damaged(path, f"{MARKER} lacks the lengths of the arrays")
+        raise damaged_corpus(path, f"{MARKER} lacks the lengths of the arrays")
     return about
 
 
@@ -147,18 +148,18 @@ def _read_rules(path: Path, about: dict[str, Any]) -> TextRules | None:
     try:
         return TextRules.from_json(about["rules"])
     except ValueError as error:
-        raise damaged(path, f"{MARKER}: {error}") from None
+        raise damaged_corpus(path, f"{MARKER}: {error}") from None
 
 
 def _read_names(path: Path, name: str, expected: int) -> tuple[str, ...]:
     try:
         names = json.loads((path / f"{name}.json").read_bytes())
     except FileNotFoundError:
-        raise damaged(path, f"{name}.json is missing") from None
+        raise damaged_corpus(path, f"{name}.json is missing") from None
     except ValueError:
-        raise damaged(path, f"{name}.json is not readable as JSON") from None
+        raise damaged_corpus(path, f"{name}.json is not readable as JSON") from None
     if not isinstance(names, list) or len(names) != expected or not all(isinstance(n, str) for n in names):
-        raise damaged(path, f"{name}.json does not hold {expected} names")
+        raise damaged_corpus(path, f"{name}.json does not hold {expected} names")
     return tuple(names)
 
 
@@ -167,11 +168,13 @@ def _map(path: Path, name: str, length: int | None) -> NDArray[Any]:
     try:
         array = np.load(file, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
-        raise damaged(path, f"{file.name} is missing") from None
+        raise damaged_corpus(path, f"{file.name} is missing") from None
     except (ValueError, OSError, EOFError, SyntaxError) as error:
-        raise damaged(path, f"{file.name} is truncated or not an array ({error})") from None
+        raise damaged_corpus(path, f"{file.name} is truncated or not an array ({error})") from None
     if array.shape != (length,) or array.dtype not in (ARRAYS[name], FRACTIONAL.get(name, ARRAYS[name])):
-        raise damaged(path, f"{file.name} holds {array.shape} {array.dtype}, not ({length},) {np.dtype(ARRAYS[name])}")
+        raise damaged_corpus(
+            path, f"{file.name} holds {array.shape} {array.dtype}, not ({length},) {np.dtype(ARRAYS[name])}"
+        )
     plain: NDArray[Any] = array.view(np.ndarray)
     return plain  # a plain array over the map: Numba and slices are quicker with it
 
@@ -181,15 +184,17 @@ def _check_offsets(path: Path, name: str, arrays: dict[str, NDArray[Any]], n_doc
     owner = name.partition(".")[0]
     targets = ["ids.bytes"] if owner == "ids" else [f"{owner}.indices", f"{owner}.data"]
     ends = {len(arrays[target]) for target in targets}
-    if len(offsets) != n_documents + 1 or offsets[0] != 0 or {int(offsets[-1])} != ends or not never_fall(offsets):
-        raise damaged(path, f"{name}.npy does not fit the other arrays")
-
-
-BLOCK = 1 << 22  # elements hashed at a time: a memory-mapped corpus never has to be in memory
+    if (
+        len(offsets) != n_documents + 1
+        or offsets[0] != 0
+        or {int(offsets[-1])} != ends
+        or not is_nondecreasing(offsets)
+    ):
+        raise damaged_corpus(path, f"{name}.npy does not fit the other arrays")
 
 
 def fingerprint_of(corpus: Corpus) -> str:
-    """The digest, in hexadecimal digits."""
+    """Return a hexadecimal digest of the content of a corpus, the same on every machine."""
     digest = hashlib.blake2b(digest_size=16)
     counts, tags = corpus.counts, corpus.tags
     digest.update(f"{len(corpus)} {corpus.n_words} {corpus.n_tags} {counts.nnz} {tags.nnz}\n".encode())
@@ -198,8 +203,8 @@ def fingerprint_of(corpus: Corpus) -> str:
     arrays += [matrix.indptr.astype(np.int64, copy=False) for matrix in (counts, tags)]
     arrays += [counts.indices, counts.data, tags.indices]
     for array in arrays:
-        for start in range(0, len(array), BLOCK):
-            block = array[start : start + BLOCK]
+        for start in range(0, len(array), DIGEST_BLOCK):
+            block = array[start : start + DIGEST_BLOCK]
             digest.update(block.astype(block.dtype.newbyteorder("<"), copy=False).data)
             release(block)
     return digest.hexdigest()

@@ -1,7 +1,4 @@
-"""Tags that do not belong: random ones are added to documents, to see what they do to a model.
-
-The kind of a tag: what stands before its first colon.
-"""
+"""Tags: their kinds, and noise tags added at random to measure what they do to a model."""
 
 from __future__ import annotations
 
@@ -17,30 +14,53 @@ from tagtopic.corpus.matrices import csr
 if TYPE_CHECKING:
     from tagtopic.corpus.corpus import Corpus
 
+DRAWS = 32
+"""Candidate tags drawn at a time."""
+
 
 def kind_of(tag: str) -> str:
-    """`author` of `author:Ada`; "" of a tag without a colon."""
+    """Return the kind of a tag, the part before its first colon: `author` of `author:Ada`, "" without a colon."""
     kind, colon, _ = tag.partition(":")
     return kind if colon else ""
 
 
 def kinds_of(tag_names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """The kinds that there are, sorted, and the number of each tag's kind."""
+    """Return the kinds, sorted, and the index of each tag's kind."""
     kinds, numbers = np.unique(np.array([*map(kind_of, tag_names)], dtype=np.object_), return_inverse=True)
     return tuple(kinds.tolist()), numbers.astype(np.int32)
-
-
-DRAWS = 32
 
 
 def with_noise_tags(
     corpus: Corpus, share: float, *, random_state: int = 0, known: Any = None
 ) -> tuple[Corpus, NDArray[np.bool_]]:
-    """The corpus with random tags added, and for each entry of its ``tags.data`` whether it is one of those.
+    """Add random tags to documents.
 
-    A document with l tags gets ``share`` times l more, drawn evenly from the tags that it does not have (of the columns
-    ``known``, if given). A part of a tag is one tag with that probability. With one seed, the tags that a small share
-    adds are among those of a larger one, so that a curve over the share does not jump.
+    A document with l tags gets ``share * l`` more, drawn uniformly from the tags that it does not have; a fraction of
+    a tag is one tag with that probability. With the same seed, the tags that a small share adds are a subset of those
+    that a larger one adds, so that a curve over the share does not jump.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents.
+    share : float
+        Noise tags per tag of a document.
+    random_state : int, default=0
+        Seed.
+    known : array of int, default=None
+        Columns to draw from; None: all tags.
+
+    Returns
+    -------
+    corpus : Corpus
+        The documents with the added tags.
+    is_noise : ndarray of bool
+        For each entry of ``corpus.tags.data``, whether it was added.
+
+    Raises
+    ------
+    ValueError
+        If the share is negative.
 
     Examples
     --------
@@ -69,7 +89,7 @@ def with_noise_tags(
 
 
 def _draw_others(rng: np.random.Generator, choice: Any, mine: Any, wanted: int) -> Any:
-    """The first ``wanted`` different tags of a stream of draws that are not the document's own."""
+    """Return the first ``wanted`` distinct tags of a stream of draws that are not the document's own."""
     limit = min(wanted, len(np.setdiff1d(choice, mine)))
     found: dict[int, None] = {}
     while len(found) < limit:

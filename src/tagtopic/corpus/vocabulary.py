@@ -1,9 +1,4 @@
-"""Which of all words become the columns of a corpus.
-
-Where each numbered word of a stream goes: the vocabulary, chosen by the rules or given.
-
-A vocabulary that exists already, such as a model's, made ready for looking words up.
-"""
+"""The vocabulary: word frequencies, the words that the rules select, and the column of each numbered word."""
 
 from __future__ import annotations
 
@@ -19,13 +14,16 @@ from tagtopic._core.arrays import row_blocks
 from tagtopic._core.jit import compiled
 from tagtopic._core.memmap import ArrayFile
 from tagtopic._core.strings import StringArray, StringTable
-from tagtopic.corpus import matrices
 from tagtopic.corpus.text import phrases, stop_words
 from tagtopic.corpus.text.rules import TextRules
+from tagtopic.corpus.validation import check_names
+
+BLOCK_TOKENS = 1 << 22
+"""Tokens counted at a time."""
 
 
 class Frequencies:
-    """For each numbered word: the documents it is in, and its occurrences."""
+    """The number of documents and the number of occurrences of each numbered word."""
 
     def __init__(self) -> None:
         self._documents = np.zeros(256, dtype=np.int64)
@@ -39,7 +37,7 @@ class Frequencies:
     def of(
         cls, documents: NDArray[np.int64], occurrences: NDArray[np.int64], n_documents: int, n_occurrences: int
     ) -> Frequencies:
-        """Of some of the words, counted elsewhere; the two numbers are of all."""
+        """Return the frequencies of some of the words, counted elsewhere; the two totals are those of all words."""
         found = cls()
         found._documents, found._occurrences, found._n_words = documents, occurrences, len(documents)
         found.n_documents, found.n_occurrences = n_documents, n_occurrences
@@ -47,16 +45,16 @@ class Frequencies:
 
     @property
     def documents(self) -> NDArray[np.int64]:
-        """In how many documents each word is."""
+        """Number of documents of each word."""
         return self._documents[: self._n_words]
 
     @property
     def occurrences(self) -> NDArray[np.int64]:
-        """How often each word occurs."""
+        """Number of occurrences of each word."""
         return self._occurrences[: self._n_words]
 
     def add(self, offsets: NDArray[np.int64], ids: NDArray[np.int32], n_words: int) -> None:
-        """Count the words of further documents; there are n_words different ones so far."""
+        """Count the words of further documents; n_words is the number of distinct words so far."""
         if n_words > len(self._documents):
             more = max(n_words, 2 * len(self._documents)) - len(self._documents)
             self._documents = np.pad(self._documents, (0, more))
@@ -80,8 +78,107 @@ def _count(offsets: Any, ids: Any, first: int, last_seen: Any, documents: Any, o
                     documents[word] += 1
 
 
-def resolve(rules: TextRules, table: StringTable, frequencies: Frequencies) -> TextRules:
-    """The rules with "auto" and None replaced by what they turn out to mean for this corpus."""
+class JoinedFrequencies:
+    """Frequencies of the words, followed by those of pairs of words, when pairs are joined."""
+
+    def __init__(self, n_words: int, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
+        n = n_words + len(first)
+        self._words = np.arange(n_words, dtype=np.int32)
+        self._pairs = phrases.pair_table(first, second, np.arange(n_words, n, dtype=np.int32))
+        self.documents, self.occurrences = np.zeros(n, np.int64), np.zeros(n, np.int64)
+
+    def add(self, offsets: NDArray[np.int64], ids: NDArray[np.int32]) -> None:
+        """Count the words and pairs of further documents."""
+        _, columns, counts = phrases.count_rows(offsets, ids, self._words, self._pairs)
+        self.documents += np.bincount(columns, minlength=len(self.documents))
+        self.occurrences += np.bincount(columns, counts, len(self.documents)).astype(np.int64)
+
+
+class TokenSource(Protocol):
+    """Tokenized texts that can be read again, to count their pairs of words."""
+
+    def pair_counts(self, countable: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Return the pairs of countable words that follow each other, as sorted keys, and their counts."""
+        ...
+
+    def joined_frequencies(
+        self, n_words: int, first: NDArray[np.int64], second: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return documents and occurrences of each word, then of each pair, when pairs are joined."""
+        ...
+
+
+@dataclass(frozen=True)
+class TokenStream:
+    """Documents as numbered words: document d is `ids[offsets[d]:offsets[d + 1]]`; many are in a file."""
+
+    offsets: NDArray[np.int64]
+    ids: NDArray[np.int32] | ArrayFile
+    block_tokens: int = BLOCK_TOKENS
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+        """Yield offsets and ids of blocks of documents."""
+        for start, stop in row_blocks(self.offsets, self.block_tokens):
+            first, last = int(self.offsets[start]), int(self.offsets[stop])
+            yield self.offsets[start : stop + 1] - first, self.ids[first:last]
+
+    def pair_counts(self, countable: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Return the pairs of countable words that follow each other, as sorted keys, and their counts."""
+        counts = phrases.PairCounts(countable)
+        for offsets, ids in self.blocks():
+            counts.add(offsets, ids)
+        return counts.items()
+
+    def joined_frequencies(
+        self, n_words: int, first: NDArray[np.int64], second: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return documents and occurrences of each word, then of each pair, when pairs are joined."""
+        joined = JoinedFrequencies(n_words, first, second)
+        for offsets, ids in self.blocks():
+            joined.add(offsets, ids)
+        return joined.documents, joined.occurrences
+
+
+@dataclass(frozen=True)
+class SelectedVocabulary:
+    """The words that become columns, by name, with their numbers; pairs are numbered after all words.
+
+    `occurrences` are those of all words and pairs; `first` and `second` are the words of each pair.
+    """
+
+    words: tuple[str, ...]
+    numbers: NDArray[np.int64]
+    occurrences: NDArray[np.int64]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    rules: TextRules
+
+
+def select_vocabulary(
+    tokens: TokenSource, table: StringTable, frequencies: Frequencies, rules: TextRules
+) -> SelectedVocabulary:
+    """Select words by the rules, sorted by name; the texts are read again only for pairs."""
+    rules = resolve_rules(rules, table, frequencies)
+    names, documents, occurrences = table.strings, frequencies.documents, frequencies.occurrences
+    allowed = _allowed_words(rules, table, frequencies)
+    first = second = np.zeros(0, dtype=np.int64)
+    if rules.bigrams is not None:
+        counted = tokens.pair_counts(allowed & (occurrences >= rules.bigram_min_count))
+        first, second = phrases.associated_pairs(*counted, frequencies, rules)
+        both = zip(names.take(first), names.take(second), strict=True)
+        names = names.concatenated(StringArray.of(f"{a} {b}" for a, b in both))
+        documents, occurrences = tokens.joined_frequencies(len(table), first, second)
+        allowed = np.append(allowed, np.ones(len(first), dtype=bool))
+        allowed &= within_limits(documents, frequencies.n_documents, rules)
+    numbers = most_frequent(names, allowed, documents, rules.max_words)
+    words = list(names.take(numbers))
+    order = sorted(range(len(words)), key=words.__getitem__)
+    numbers = numbers[order]
+    return SelectedVocabulary(tuple(words[i] for i in order), numbers, occurrences, first, second, rules)
+
+
+def resolve_rules(rules: TextRules, table: StringTable, frequencies: Frequencies) -> TextRules:
+    """Return the rules with "auto" and None replaced by their values for this corpus."""
     least, most = rules.document_limits(frequencies.n_documents)
     language = rules.stop_words
     if language == "auto":
@@ -94,37 +191,16 @@ def resolve(rules: TextRules, table: StringTable, frequencies: Frequencies) -> T
     return rules.replace(stop_words=language, min_df=least, max_df=most)
 
 
-def allowed_words(rules: TextRules, table: StringTable, frequencies: Frequencies) -> NDArray[np.bool_]:
-    """Which words pass the stop words and document limits of the rules, before the limit on their number."""
-    result = within_limits(frequencies.documents, frequencies.n_documents, rules)
-    result[_numbers(table, stop_words.resolve(rules.stop_words), rules)] = False
-    return result
-
-
 def within_limits(documents: NDArray[np.int64], n_documents: int, rules: TextRules) -> NDArray[np.bool_]:
-    """Which words are in neither too few nor too many documents."""
+    """Whether each word is in neither too few nor too many documents."""
     least, most = rules.document_limits(n_documents)
     return (documents >= max(least, 1)) & (documents <= most)
 
 
-def _numbers(table: StringTable, words: frozenset[str], rules: TextRules) -> NDArray[np.int32]:
-    found = table.find(forms(words, rules.lowercase))
-    return found[found >= 0]
-
-
-@lru_cache(maxsize=64)  # the lists of all languages, which every small corpus is held against
-def forms(words: frozenset[str], lowercase: bool) -> StringArray:
-    """The words as they may stand in texts."""
-    forms = set(words)
-    if not lowercase:
-        forms |= {word.capitalize() for word in words} | {word.upper() for word in words}
-    return StringArray.of(sorted(forms))
-
-
-def most_used(
+def most_frequent(
     names: StringArray, candidates: NDArray[np.bool_], documents: NDArray[np.int64], limit: int | None
 ) -> NDArray[np.int64]:
-    """The candidates, at most `limit`: those in most documents, and among equals the first by name.
+    """Return at most `limit` candidates: those in most documents, and among equals the first by name.
 
     Only words at the limit are decoded, so that millions of rare words stay bytes.
     """
@@ -138,72 +214,30 @@ def most_used(
     return np.concatenate([sure, np.array([number for _, number in by_name[: limit - len(sure)]], dtype=np.int64)])
 
 
-BLOCK = 1 << 22  # words counted at a time
+def _allowed_words(rules: TextRules, table: StringTable, frequencies: Frequencies) -> NDArray[np.bool_]:
+    """Whether each word is within the limits and no stop word, before the limit on the number of words."""
+    result = within_limits(frequencies.documents, frequencies.n_documents, rules)
+    result[_numbers(table, stop_words.resolve(rules.stop_words), rules)] = False
+    return result
 
 
-class Readings(Protocol):
-    """Texts as numbered words that can be gone through again, for their pairs of words."""
-
-    def pair_counts(self, countable: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Pairs of countable words that follow each other, as sorted keys, and how often they do."""
-        ...
-
-    def once_joined(
-        self, n_words: int, first: NDArray[np.int64], second: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """In how many documents each word, then each pair, is when pairs are joined, and how often it occurs."""
-        ...
+def _numbers(table: StringTable, words: frozenset[str], rules: TextRules) -> NDArray[np.int32]:
+    found = table.find(surface_forms(words, rules.lowercase))
+    return found[found >= 0]
 
 
-@dataclass(frozen=True)
-class Stream:
-    """Documents as numbered words: document d is `ids[offsets[d]:offsets[d + 1]]`, in a file when they are many."""
-
-    offsets: NDArray[np.int64]
-    ids: NDArray[np.int32] | ArrayFile
-
-    def blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
-        """The documents some at a time."""
-        for start, stop in row_blocks(self.offsets, BLOCK):
-            first, last = int(self.offsets[start]), int(self.offsets[stop])
-            yield self.offsets[start : stop + 1] - first, self.ids[first:last]
-
-    def pair_counts(self, countable: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """As in ``Readings``."""
-        counts = phrases.PairCounts(countable)
-        for offsets, ids in self.blocks():
-            counts.add(offsets, ids)
-        return counts.items()
-
-    def once_joined(
-        self, n_words: int, first: NDArray[np.int64], second: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """As in ``Readings``."""
-        joined = Joined(n_words, first, second)
-        for offsets, ids in self.blocks():
-            joined.add(offsets, ids)
-        return joined.documents, joined.occurrences
-
-
-class Joined:
-    """How often each word, then each pair, occurs when pairs are joined, and in how many documents."""
-
-    def __init__(self, n_words: int, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
-        n = n_words + len(first)
-        self._words = np.arange(n_words, dtype=np.int32)
-        self._pairs = phrases.pair_table(first, second, np.arange(n_words, n, dtype=np.int32))
-        self.documents, self.occurrences = np.zeros(n, np.int64), np.zeros(n, np.int64)
-
-    def add(self, offsets: NDArray[np.int64], ids: NDArray[np.int32]) -> None:
-        """Count further documents."""
-        _, columns, counts = phrases.count_rows(offsets, ids, self._words, self._pairs)
-        self.documents += np.bincount(columns, minlength=len(self.documents))
-        self.occurrences += np.bincount(columns, counts, len(self.documents)).astype(np.int64)
+@lru_cache(maxsize=64)  # the lists of all languages, which every small corpus is compared with
+def surface_forms(words: frozenset[str], lowercase: bool) -> StringArray:
+    """Return the forms that words may have in texts: capitalised ones too unless texts are lower-cased."""
+    forms = set(words)
+    if not lowercase:
+        forms |= {word.capitalize() for word in words} | {word.upper() for word in words}
+    return StringArray.of(sorted(forms))
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The words of the columns, the column of each numbered word (-1: none) and of pairs, and the rules behind it."""
+class ColumnIndex:
+    """The words of the columns, the column of each numbered word (-1: none) and of pairs, and the resolved rules."""
 
     words: tuple[str, ...]
     column: NDArray[np.int32]
@@ -211,63 +245,20 @@ class Columns:
     rules: TextRules
 
 
-def given(known: KnownWords, table: StringTable, rules: TextRules) -> Columns:
-    """The columns of a vocabulary that exists already."""
-    pairs = phrases.NO_PAIRS
-    if rules.bigrams is not None:
-        first, second = table.find(known.first), table.find(known.second)
-        both = (first >= 0) & (second >= 0)
-        pairs = phrases.pair_table(first[both], second[both], known.pair_columns[both])
-    return Columns(known.words, known.table.find(table.strings), pairs, rules)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The words that become columns, their numbers (pairs are numbered after all words); and how often all occur."""
-
-    words: tuple[str, ...]
-    numbers: NDArray[np.int64]
-    occurrences: NDArray[np.int64]
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    rules: TextRules
-
-
-def chosen(stream: Stream, table: StringTable, frequencies: Frequencies, rules: TextRules) -> Columns:
-    """The columns that the rules choose, sorted by name."""
-    found = choose(stream, table, frequencies, rules)
+def select_columns(tokens: TokenStream, table: StringTable, frequencies: Frequencies, rules: TextRules) -> ColumnIndex:
+    """Return the columns of the words that the rules select, sorted by name."""
+    found = select_vocabulary(tokens, table, frequencies, rules)
     column = np.full(len(table) + len(found.first), -1, dtype=np.int32)
     column[found.numbers] = np.arange(len(found.words))
     pair_columns = column[len(table) :]
     kept = pair_columns >= 0
     pairs = phrases.pair_table(found.first[kept], found.second[kept], pair_columns[kept])
-    return Columns(found.words, column[: len(table)], pairs, found.rules)
-
-
-def choose(readings: Readings, table: StringTable, frequencies: Frequencies, rules: TextRules) -> Choice:
-    """What the rules choose, sorted by name; the texts are only gone through again for pairs."""
-    rules = resolve(rules, table, frequencies)
-    names, documents, occurrences = table.strings, frequencies.documents, frequencies.occurrences
-    allowed = allowed_words(rules, table, frequencies)
-    first = second = np.zeros(0, dtype=np.int64)
-    if rules.bigrams is not None:
-        counted = readings.pair_counts(allowed & (occurrences >= rules.bigram_min_count))
-        first, second = phrases.associated_pairs(*counted, frequencies, rules)
-        both = zip(names.take(first), names.take(second), strict=True)
-        names = names.concatenated(StringArray.of(f"{a} {b}" for a, b in both))
-        documents, occurrences = readings.once_joined(len(table), first, second)
-        allowed = np.append(allowed, np.ones(len(first), dtype=bool))
-        allowed &= within_limits(documents, frequencies.n_documents, rules)
-    numbers = most_used(names, allowed, documents, rules.max_words)
-    words = list(names.take(numbers))
-    order = sorted(range(len(words)), key=words.__getitem__)
-    numbers = numbers[order]
-    return Choice(tuple(words[i] for i in order), numbers, occurrences, first, second, rules)
+    return ColumnIndex(found.words, column[: len(table)], pairs, found.rules)
 
 
 @dataclass(frozen=True)
-class KnownWords:
-    """Words with a table of them, and those that are pairs ("machine translation") taken apart."""
+class FixedVocabulary:
+    """A given vocabulary, such as a model's, with a hash table of its words, and the two words of each pair."""
 
     words: tuple[str, ...]
     table: StringTable
@@ -276,19 +267,28 @@ class KnownWords:
     second: StringArray
 
 
-def known_words(words: Iterable[str]) -> KnownWords:
-    """The words made ready; the last few vocabularies are kept, since a model asks again for every new text."""
-    return _known_words(words if isinstance(words, str) else tuple(words))
+def fixed_vocabulary(words: Iterable[str]) -> FixedVocabulary:
+    """Return the vocabulary of these words; the last few are cached, since a model needs its own for every new text."""
+    return _fixed_vocabulary(words if isinstance(words, str) else tuple(words))
 
 
 @lru_cache(maxsize=4)
-def _known_words(given: tuple[str, ...] | str) -> KnownWords:
-    words = matrices.check_names(given, "words")
+def _fixed_vocabulary(given: tuple[str, ...] | str) -> FixedVocabulary:
+    words = check_names(given, "words")
     table = StringTable()
     packed = StringArray.of(words)
     table.add(packed, packed.hashes())
-    parts = [(column, *word.partition(" ")) for column, word in enumerate(words) if " " in word]
-    columns = np.array([column for column, *_ in parts], dtype=np.int32)
-    return KnownWords(
-        words, table, columns, StringArray.of(part[1] for part in parts), StringArray.of(part[3] for part in parts)
-    )
+    columns = [column for column, word in enumerate(words) if " " in word]
+    pairs = [words[column].partition(" ") for column in columns]
+    first, second = (StringArray.of(pair[i] for pair in pairs) for i in (0, 2))
+    return FixedVocabulary(words, table, np.array(columns, dtype=np.int32), first, second)
+
+
+def index_columns(vocabulary: FixedVocabulary, table: StringTable, rules: TextRules) -> ColumnIndex:
+    """Return the columns of a given vocabulary."""
+    pairs = phrases.NO_PAIRS
+    if rules.bigrams is not None:
+        first, second = table.find(vocabulary.first), table.find(vocabulary.second)
+        both = (first >= 0) & (second >= 0)
+        pairs = phrases.pair_table(first[both], second[both], vocabulary.pair_columns[both])
+    return ColumnIndex(vocabulary.words, vocabulary.table.find(table.strings), pairs, rules)

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Float64s, Floats, read_only
 from tagtopic._core.parallel import CHUNK_ROWS, cut_rows
 from tagtopic._core.threads import ThreadPool
-from tagtopic.corpus.collection import RemoteCorpus
-from tagtopic.corpus.reading.reader import Request
+from tagtopic.corpus.interface import RemoteCorpus
+from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors
 from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
 from tagtopic.inference.methods import InferenceMethod, method_of
@@ -189,7 +189,7 @@ class Engine(ABC):
         raise NotImplementedError(f"{type(self).__name__} reads no files: use Corpus.read")
 
     def apply(
-        self, model: Any, source: Any, request: Request, target: str, answers: Sequence[str], **options: Any
+        self, model: Any, source: Any, request: ReadOptions, target: str, answers: Sequence[str], **options: Any
     ) -> bool:
         """Write the answers of a model about the documents of files, which the engine reads.
 
@@ -199,7 +199,7 @@ class Engine(ABC):
             A fitted model.
         source : str or list of str
             Files that the engine reads.
-        request : Request
+        request : ReadOptions
             The columns of the files.
         target : str
             The folder to write Parquet files to.

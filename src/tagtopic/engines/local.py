@@ -14,7 +14,7 @@ from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.memmap import SPILL_AT, TemporaryArrays, release
 from tagtopic._core.parallel import CHUNK_ROWS, Parallel, cut_evenly, cut_rows
 from tagtopic._core.threads import ThreadPool
-from tagtopic.corpus.collection import RemoteCorpus
+from tagtopic.corpus.interface import RemoteCorpus
 from tagtopic.engines.base import Engine, Session, Statistics, as_model
 from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, blocks_of
 from tagtopic.engines.posterior import (

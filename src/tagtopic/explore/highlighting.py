@@ -13,11 +13,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from tagtopic.corpus.text import characters
+from tagtopic.corpus.text import tokenizer
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.text.tokenizer import tokenize
 
-INSIDE = (characters.LETTER, characters.DIGIT, characters.CONNECTOR, characters.IGNORED)
+INSIDE = (tokenizer.LETTER, tokenizer.DIGIT, tokenizer.CONNECTOR, tokenizer.IGNORED)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _cut(text: str) -> list[str]:
 
 def _is_inside(character: str) -> bool:
     """Whether a character, as the tokenizer will see it, can be in a word."""
-    return any(characters.character_class(part) in INSIDE for part in unicodedata.normalize("NFKC", character))
+    return any(tokenizer.character_class(part) in INSIDE for part in unicodedata.normalize("NFKC", character))
 
 
 def _words(cut: list[str], rules: TextRules, vocabulary: Container[str]) -> list[str | None]:
@@ -84,4 +84,4 @@ def _with_pairs(cut: list[str], words: list[str | None], vocabulary: Container[s
 
 
 def _is_soft(between: str) -> bool:
-    return all(characters.character_class(character) == characters.SOFT for character in between)
+    return all(tokenizer.character_class(character) == tokenizer.SOFT for character in between)

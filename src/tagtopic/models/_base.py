@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tagtopic._core.arrays import Float64s, Floats, largest
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.collection import Collection
+from tagtopic.corpus.interface import CorpusLike
 from tagtopic.corpus.tags import kind_of
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.engines import LocalEngine
@@ -1169,7 +1169,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             _settings.require_tags(corpus)
         return corpus
 
-    def _checkpoint(self, corpus: Collection) -> Checkpoint | None:
+    def _checkpoint(self, corpus: CorpusLike) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         settings = {**self.get_params(), "inference": method_of(self.inference).name}
@@ -1177,7 +1177,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     @contextmanager
     def _start_fit(
-        self, corpus: Collection, held_out: HeldOut | None, saved: Saved | None, engine: Engine | None
+        self, corpus: CorpusLike, held_out: HeldOut | None, saved: Saved | None, engine: Engine | None
     ) -> Iterator[Fit]:
         """Start a batch or an online fit, or resume it from a checkpoint."""
         start = online_fit if self.learning == _settings.ONLINE else batch_fit
@@ -1186,7 +1186,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 saved.restore(fit)
             yield fit
 
-    def _set_learnt(self, corpus: Collection, outcome: Snapshot, history: History) -> None:
+    def _set_learnt(self, corpus: CorpusLike, outcome: Snapshot, history: History) -> None:
         """Set the learnt attributes, all but the tag predictor."""
         for name, value in outcome.attributes().items():
             setattr(self, name, value)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Float64s
 from tagtopic._core.display import warn
 from tagtopic._core.parallel import Parallel
-from tagtopic.corpus.collection import Collection, RemoteCorpus
+from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine, Session, Statistics
 from tagtopic.inference.priors.latent_topics import update_latent_prior
@@ -251,7 +251,7 @@ def _distance(one: Float64s, other: Float64s) -> float:
 
 @contextmanager
 def batch_fit(
-    model: TagTopicModel, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+    model: TagTopicModel, corpus: CorpusLike, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
 ) -> Iterator[Fit]:
     """Start expectation maximisation on an engine."""
     now = saved.now if saved else None

@@ -21,7 +21,7 @@ from tagtopic.models._io import StorageError, read_tensors, write_tensors
 from tagtopic.models._snapshot import IN_SNAPSHOTS, TAGS, TOPICS, WORDS, Shapes, Snapshot, snapshot_shapes
 
 if TYPE_CHECKING:
-    from tagtopic.corpus.collection import Collection
+    from tagtopic.corpus.interface import CorpusLike
 
 KIND = "tagtopic checkpoint"
 FORMAT = 4
@@ -107,7 +107,7 @@ class Checkpoint:
     model: Shapes
 
     @classmethod
-    def of(cls, path: Any, every: Any, corpus: Collection, model: str, settings: dict[str, Any]) -> Checkpoint:
+    def of(cls, path: Any, every: Any, corpus: CorpusLike, model: str, settings: dict[str, Any]) -> Checkpoint:
         """The checkpoint of a fit of this corpus with these settings."""
         if not isinstance(every, int | np.integer) or every < 1:
             raise ValueError(f"checkpoint_every={every!r}: expected a whole number from 1")

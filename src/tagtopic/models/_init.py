@@ -21,7 +21,7 @@ from tagtopic._core.arrays import Float64s, Floats, Int32s
 from tagtopic._core.blas import one_blas_thread
 from tagtopic._core.parallel import cut_rows
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.collection import Collection
+from tagtopic.corpus.interface import CorpusLike
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Statistics
 from tagtopic.inference.types import Parameters, Priors
@@ -60,14 +60,14 @@ class Factors:
     objective: float
 
 
-def word_frequencies(corpus: Collection) -> Float64s:
+def word_frequencies(corpus: CorpusLike) -> Float64s:
     """p(w), with a little added ((n_w + 0.01) / (N + 0.01 V)) so that no word has probability zero."""
     sizes = corpus.word_counts() + 0.01
     return np.asarray(sizes / sizes.sum())
 
 
 def start_topics(
-    corpus: Collection, frequencies: Float64s, n_topics: int, init: str, random: np.random.Generator, n_jobs: int | None
+    corpus: CorpusLike, frequencies: Float64s, n_topics: int, init: str, random: np.random.Generator, n_jobs: int | None
 ) -> Floats:
     """Topics (words, topics) to start from; columns sum to 1."""
     filled = np.flatnonzero(corpus.document_sizes()[0])

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_non_negative, validate_data
 
 from tagtopic._core.arrays import Float64s
 from tagtopic._core.display import warn
-from tagtopic.corpus import Corpus, Document, matrices
+from tagtopic.corpus import Corpus, Document
 from tagtopic.corpus.builder import is_missing, is_words
-from tagtopic.corpus.collection import Collection, RemoteCorpus
-from tagtopic.corpus.matrices import check_columns, column_sizes, csr, is_matrix, keep_columns
+from tagtopic.corpus.interface import RemoteCorpus
+from tagtopic.corpus.matrices import check_columns, column_counts, csr, keep_columns
 from tagtopic.corpus.text.rules import TextRules
+from tagtopic.corpus.validation import is_matrix
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
@@ -64,8 +65,8 @@ def as_corpus(model: TagTopicModel, X: Any, tags: Any, *, reset: bool) -> Corpus
         if reset:
             _set_features(model, corpus.n_words)
         return corpus
-    if matrices.is_frame(X):
-        matrices.require_numbers(X, "X")
+    if validation.is_frame(X):
+        validation.require_numbers(X, "X")
     counts = validate_data(model, X, accept_sparse="csr", dtype=NUMERIC, reset=reset)
     check_non_negative(counts, type(model).__name__)
     columns: Iterable[str] | None = getattr(model, "feature_names_in_", None) if reset else model.words_
@@ -85,7 +86,7 @@ def with_tags(corpus: Corpus, tags: Any, known_tags: tuple[str, ...] | None = No
     if tags is None or tags is corpus.tags:
         check_columns(corpus.tags)
         return corpus
-    given = matrices.check_tags(tags, _column_tags(tags, known_tags, corpus.tag_names), len(corpus))
+    given = validation.check_tags(tags, _column_tags(tags, known_tags, corpus.tag_names), len(corpus))
     return Corpus(counts=corpus.counts, words=corpus.words, ids=corpus.ids, rules=corpus.rules, **given)
 
 
@@ -120,7 +121,7 @@ def _column_tags(
     None if the columns have names, or are new tags.
     """
     shape: tuple[int, ...] = np.shape(tags) if tags is not None and is_matrix(tags) else ()
-    if len(shape) != 2 or matrices.column_names(tags) is not None:
+    if len(shape) != 2 or validation.column_names(tags) is not None:
         return None
     for names in (known_tags, own_tags):
         if names and len(names) == shape[1]:
@@ -192,6 +193,6 @@ def without_tags(corpus: Corpus) -> Corpus:
 def without_unseen_words(corpus: Corpus, word_counts: Float64s) -> Corpus:
     """The corpus without words of the model's vocabulary that did not occur in its training."""
     seen = word_counts > 0
-    if seen.all() or not column_sizes(corpus.counts)[~seen].any():
+    if seen.all() or not column_counts(corpus.counts)[~seen].any():
         return corpus
     return corpus.with_matrices(counts=keep_columns(corpus.counts, seen))

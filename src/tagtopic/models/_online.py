@@ -22,8 +22,8 @@ from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s
 from tagtopic._core.memmap import release
 from tagtopic._core.parallel import cut_rows
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.collection import Collection
-from tagtopic.corpus.matrices import column_sizes, column_sums, csr
+from tagtopic.corpus.interface import CorpusLike
+from tagtopic.corpus.matrices import column_counts, column_sums, csr
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine, Session, Statistics
 from tagtopic.engines.blocks import KEPT_ENTRIES
@@ -193,7 +193,7 @@ class OnlineLearner:
         local = Corpus(
             counts=counts, tags=tags, words=("",) * len(words), tag_names=("",) * len(names), ids=documents.ids
         )
-        return Batch(local, words, names, column_sums(counts), column_sizes(tags).astype(np.float64))
+        return Batch(local, words, names, column_sums(counts), column_counts(tags).astype(np.float64))
 
     def _compact(self, matrix: Any) -> tuple[Any, Int32s]:
         if matrix.shape[1] > len(self._present):
@@ -444,7 +444,7 @@ class OnlinePasses(Fit):
 
 @contextmanager
 def online_fit(
-    model: TagTopicModel, corpus: Collection, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+    model: TagTopicModel, corpus: CorpusLike, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
 ) -> Iterator[Fit]:
     """Start passes over the corpus in mini-batches."""
     engine = engine or LocalEngine(model.n_jobs)

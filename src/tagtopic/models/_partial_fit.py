@@ -10,7 +10,7 @@ import numpy as np
 from tagtopic._core.arrays import Float64s
 from tagtopic._core.parallel import cut_rows
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.matrices import column_sizes, column_sums
+from tagtopic.corpus.matrices import column_counts, column_sums
 from tagtopic.engines import LocalEngine
 from tagtopic.inference.types import Priors
 from tagtopic.models import _settings
@@ -38,7 +38,7 @@ def update_model(model: TagTopicModel, corpus: Corpus) -> None:
     sizes = {WORDS: corpus.n_words, TAGS: corpus.n_tags}
     seen_tokens = extended("word_counts_", model.word_counts_, sizes)
     seen_documents = extended("tag_frequencies_", model.tag_frequencies_ * model.n_documents_, sizes)
-    tokens, documents = seen_tokens + column_sums(corpus.counts), seen_documents + column_sizes(corpus.tags)
+    tokens, documents = seen_tokens + column_sums(corpus.counts), seen_documents + column_counts(corpus.tags)
     running = _running(model, sizes, tokens, seen_tokens, documents, seen_documents)
     priors = Priors(model.tag_topic_prior_, _word_prior(model, sizes, tokens))
     pi = extended("tag_weight_prior_", model.tag_weight_prior_, sizes, fill=_new_weight(model))
@@ -62,7 +62,7 @@ def _grown_names(model: TagTopicModel, corpus: Corpus) -> tuple[tuple[str, ...],
             grown.append(known)
             continue
         old = set(known)
-        used = np.flatnonzero(column_sizes(matrix))
+        used = np.flatnonzero(column_counts(matrix))
         grown.append((*known, *(names[j] for j in used if names[j] not in old)))
     return grown[0], grown[1]
 

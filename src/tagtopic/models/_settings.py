@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from tagtopic._core.arrays import Float64s
-from tagtopic.corpus.collection import Collection
+from tagtopic.corpus.interface import CorpusLike
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.tag_weights import HyperPrior, Kinds
@@ -104,7 +104,7 @@ GUIDING_SHARE, MOST_GUIDES = 0.05, 20_000
 HYPER_STRENGTH = 5.0
 
 
-def check_settings(model: TagTopicModel, corpus: Collection | None) -> None:
+def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
     """Raise, before anything is computed, for a setting that cannot be.
 
     Without a corpus arrays of priors may have any length: that of what they were first fitted to.
@@ -136,19 +136,19 @@ def seed_of(model: TagTopicModel) -> int:
     return int(seed) if isinstance(seed, int | np.integer) else 0
 
 
-def held_out_share(model: TagTopicModel, corpus: Collection) -> float | None:
+def held_out_share(model: TagTopicModel, corpus: CorpusLike) -> float | None:
     """The share of documents of which words are held out: what was asked for, or what learning beta takes."""
     guided = model.validation_fraction is None and asks_for(ESTIMATE, model.topic_word_prior)
     return min(GUIDING_SHARE, MOST_GUIDES / len(corpus)) if guided else model.validation_fraction
 
 
-def em_settings(model: TagTopicModel, corpus: Collection) -> EMSettings:
+def em_settings(model: TagTopicModel, corpus: CorpusLike) -> EMSettings:
     """How long to iterate, and what is learnt on the way."""
     patience = None if model.validation_fraction is None else model.patience
     return EMSettings(model.max_iter, model.tol, model.sweeps, learning_of(model, corpus), patience)
 
 
-def require_tags(corpus: Collection) -> None:
+def require_tags(corpus: CorpusLike) -> None:
     """Raise if any document has no tags, naming the first few."""
     untagged = np.flatnonzero(corpus.document_sizes()[1] == 0)
     if len(untagged):
@@ -160,7 +160,7 @@ def require_tags(corpus: Collection) -> None:
         )
 
 
-def start_parameters(model: TagTopicModel, corpus: Collection) -> tuple[Parameters, Priors]:
+def start_parameters(model: TagTopicModel, corpus: CorpusLike) -> tuple[Parameters, Priors]:
     """Topics from the start that was asked for, tags flat, priors as given or where their learning starts."""
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     frequencies = word_frequencies(corpus)
@@ -208,7 +208,7 @@ def topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
     return np.array(prior, np.float64)
 
 
-def learning_of(model: TagTopicModel, corpus: Collection, documents: Float64s | None = None) -> Learning:
+def learning_of(model: TagTopicModel, corpus: CorpusLike, documents: Float64s | None = None) -> Learning:
     """Which priors the settings leave to be learnt; ``documents`` with each tag, if there are more than here."""
     n_tags = corpus.n_tags
     learnt = np.append(np.full(n_tags, is_learnt(model.tag_weight_prior)), is_learnt(model.latent_weight_prior))
@@ -229,7 +229,7 @@ def learning_of(model: TagTopicModel, corpus: Collection, documents: Float64s | 
     )
 
 
-def _kinds(corpus: Collection, documents: Float64s | None, *, latent: bool) -> Kinds:
+def _kinds(corpus: CorpusLike, documents: Float64s | None, *, latent: bool) -> Kinds:
     """The tags' kinds, and last the latent tag's if there is one."""
     _, numbers = kinds_of(corpus.tag_names)
     sizes = np.asarray(corpus.tag_sizes() if documents is None else documents, np.float64)

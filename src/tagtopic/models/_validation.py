@@ -22,9 +22,9 @@ from tagtopic._core.arrays import Floats, Int32s, Int64s, offsets_of, owners_of
 from tagtopic._core.memmap import GrowingArray, release
 from tagtopic._core.parallel import Parallel, cut_evenly
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.collection import Collection, RemoteCorpus
-from tagtopic.corpus.matrices import csr
-from tagtopic.corpus.splits import scored_counts, with_data
+from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
+from tagtopic.corpus.matrices import csr, replace_data
+from tagtopic.corpus.splits import held_out_counts
 from tagtopic.engines.posterior import mean_topics, tag_shares
 from tagtopic.inference.likelihood import log_probabilities
 from tagtopic.inference.types import State
@@ -101,7 +101,7 @@ def check_validation(fraction: Any, patience: Any) -> None:
 
 
 @contextmanager
-def hold_out(corpus: Collection, fraction: float | None, seed: int) -> Iterator[tuple[Collection, HeldOut | None]]:
+def hold_out(corpus: CorpusLike, fraction: float | None, seed: int) -> Iterator[tuple[CorpusLike, HeldOut | None]]:
     """The corpus without the held-out words, and those words; the corpus itself and None if nothing is held out.
 
     While the ``with`` block lasts: the training corpus may stand in files of its own.
@@ -111,7 +111,7 @@ def hold_out(corpus: Collection, fraction: float | None, seed: int) -> Iterator[
         return
     rows = _sample(corpus, float(fraction), seed)
     sampled = corpus[rows]
-    scored = scored_counts(sampled, seed)
+    scored = held_out_counts(sampled, seed)
     scored *= _repeated(_both_halves(sampled, scored), sampled.counts.indptr)
     with _less(corpus, rows, sampled, scored) as training:
         held_out = _held_out(corpus, training, rows, sampled, scored)
@@ -125,10 +125,10 @@ def hold_out(corpus: Collection, fraction: float | None, seed: int) -> Iterator[
 
 
 @contextmanager
-def _less(corpus: Collection, rows: Int64s, sampled: Corpus, scored: Any) -> Iterator[Collection]:
+def _less(corpus: CorpusLike, rows: Int64s, sampled: Corpus, scored: Any) -> Iterator[CorpusLike]:
     """The corpus without the scored tokens of ``rows``, the documents that are ``sampled``."""
     if isinstance(corpus, RemoteCorpus):
-        training = corpus.less(rows, sampled.counts.indices, scored)
+        training = corpus.without_tokens(rows, sampled.counts.indices, scored)
         try:
             yield training
         finally:
@@ -139,7 +139,7 @@ def _less(corpus: Collection, rows: Int64s, sampled: Corpus, scored: Any) -> Ite
         yield corpus.with_matrices(counts=_without(corpus.counts, rows, scored, Path(folder)))
 
 
-def _sample(corpus: Collection, fraction: float, seed: int) -> Int64s:
+def _sample(corpus: CorpusLike, fraction: float, seed: int) -> Int64s:
     n_sampled = min(len(corpus), max(1, round(fraction * len(corpus))))
     if isinstance(corpus, RemoteCorpus):
         n_sampled = min(n_sampled, MOST_REMOTE)
@@ -177,10 +177,10 @@ def _without(counts: Any, rows: Int64s, scored: Any, folder: Path) -> Any:
         return csr(np.concatenate(offsets), words.finish(), kept.finish(), counts.shape[1])
 
 
-def _held_out(corpus: Collection, training: Collection, rows: Int64s, sampled: Corpus, scored: Any) -> HeldOut:
+def _held_out(corpus: CorpusLike, training: CorpusLike, rows: Int64s, sampled: Corpus, scored: Any) -> HeldOut:
     """The scored words of the sample, less those that training never saw: no model can know them."""
     known = training.word_counts() > 0
-    words = sampled.with_matrices(counts=with_data(sampled.counts, scored * known[sampled.counts.indices]))
+    words = sampled.with_matrices(counts=replace_data(sampled.counts, scored * known[sampled.counts.indices]))
     used = np.flatnonzero(np.diff(words.counts.indptr))
     tag_starts = offsets_of(corpus.document_sizes()[1])
     starts = tag_starts[rows[used]]

@@ -21,8 +21,8 @@ from tagtopic._core.arrays import Float64s, Floats, offsets_of, read_only
 from tagtopic._core.parallel import cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.matrices import is_matrix
 from tagtopic.corpus.tags import kinds_of
+from tagtopic.corpus.validation import is_matrix
 from tagtopic.tagging.calibration import fit_combination
 from tagtopic.tagging.evidence import N_CANDIDATES, gather_evidence
 from tagtopic.tagging.features import N_FEATURES, StackingArrays, rank_candidates
@@ -42,7 +42,7 @@ from tagtopic.tagging.training_index import (
 )
 
 if TYPE_CHECKING:
-    from tagtopic.corpus.collection import Collection
+    from tagtopic.corpus.interface import CorpusLike
     from tagtopic.corpus.text.rules import TextRules
 
 SHORT = 12
@@ -182,7 +182,7 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
             raise ValueError("no document has a tag: there is nothing to predict")
         return self
 
-    def _fit(self, corpus: Collection) -> bool:
+    def _fit(self, corpus: CorpusLike) -> bool:
         """Fit if any document has both words and tags; return whether that is so."""
         random = np.random.default_rng(self.random_state)
         rows = select_documents(corpus, self.max_entries, random)
@@ -452,7 +452,7 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
         return [(self.tag_names_[tag], float(self.tag_frequencies_[tag])) for tag in most_common]
 
 
-def fit_if_tagged(corpus: Collection, n_jobs: int | None) -> TagPredictor | None:
+def fit_if_tagged(corpus: CorpusLike, n_jobs: int | None) -> TagPredictor | None:
     """Fit a predictor with the default settings; return None if no document has both words and tags."""
     predictor = TagPredictor(n_jobs=n_jobs)
     return predictor if predictor._fit(corpus) else None

@@ -21,10 +21,10 @@ from tagtopic._core.arrays import Floats, Int32s, Int64s, UInt16s, offsets_of, r
 from tagtopic._core.jit import compiled
 from tagtopic._core.parallel import cut_evenly
 from tagtopic._core.threads import ThreadPool
-from tagtopic.corpus.matrices import column_sizes
+from tagtopic.corpus.matrices import column_counts
 
 if TYPE_CHECKING:
-    from tagtopic.corpus.collection import Collection
+    from tagtopic.corpus.interface import CorpusLike
 
 ABSENT = -1
 """In place of a row or number where there is none."""
@@ -185,7 +185,7 @@ def _fill_squared_norms(
 
 def inverse_document_frequencies(counts: Any) -> Floats:
     """Return ``1 + log((1 + D) / (1 + df))`` for each word (column of ``counts``)."""
-    return np.asarray(1 + np.log((1 + counts.shape[0]) / (1 + column_sizes(counts))), np.float32)
+    return np.asarray(1 + np.log((1 + counts.shape[0]) / (1 + column_counts(counts))), np.float32)
 
 
 def document_vectors(counts: Any, idf: Floats) -> Any:
@@ -238,7 +238,7 @@ def subsample_words(counts: Any, fewer_than: int, random: np.random.Generator) -
     return sp.csr_array((counts.data[kept], counts.indices[kept], starts), shape=counts.shape)
 
 
-def select_documents(corpus: Collection, max_entries: int, random: np.random.Generator) -> Any:
+def select_documents(corpus: CorpusLike, max_entries: int, random: np.random.Generator) -> Any:
     """Return the rows to index: all documents with tags and words, or a random sample of at most ``max_entries``."""
     entries, tags = corpus.document_sizes()
     rows = np.flatnonzero((entries > 0) & (tags > 0))

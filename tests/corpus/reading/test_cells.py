@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tagtopic.corpus.reading.documents import TagColumn, id_of, scalar_of, text_of
 from tagtopic.corpus.reading.errors import BadRow
-from tagtopic.corpus.reading.rows import TagColumn, id_of, scalar_of, text_of
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_delimited_tags() -> None:
     assert TagColumn("x", "|").tags_of(["a|b", 3]) == ["x:a", "x:b", "x:3"]
 
 
-def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagtopic.corpus.reading.rows.CACHE_SIZE", 3)
-    column = TagColumn("x", None)
+def test_the_cache_is_bounded() -> None:
+    column = TagColumn("x", None, cache_size=3)
     for i in range(10):
         assert column.tags_of(str(i)) == [f"x:{i}"]
+        assert len(column._cache) <= 3
 
 
 @pytest.mark.parametrize("value", [[["space", "sea"]], ["a", ("b",)], np.array([[1, 2]]), [np.array([1])]])

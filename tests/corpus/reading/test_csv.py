@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from tagtopic.corpus import Corpus, ReadError, ReadWarning
+from tagtopic.corpus.reading.options import ReadOptions
+from tagtopic.corpus.reading.reader import Reader
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -71,12 +73,12 @@ def test_rows_after_a_bad_one_are_read(path: Path) -> None:
     assert corpus[0].tags == ("y",)
 
 
-def test_a_quotation_mark_left_open_does_not_swallow_the_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagtopic.corpus.reading.records.MAX_LINE", 50)
+def test_an_open_quotation_mark_does_not_swallow_the_file(path: Path) -> None:
     write(path, 'text,tags\n"open,x\n' + "filler,y\n" * 20 + "last,z\n")
+    reader = Reader(ReadOptions(on_error="skip"), max_line=50)
+    assert [tags for batch in reader.read(path) for tags in batch.tags][-1] == ["z"]
     with pytest.warns(ReadWarning, match="is a quotation mark not closed"):
-        corpus = Corpus.read(path, on_error="skip")
-    assert corpus[len(corpus) - 1].tags == ("z",)
+        reader.warn(21)
 
 
 def test_other_encodings(path: Path) -> None:
@@ -117,11 +119,12 @@ def test_rows_between_an_open_quote_and_a_line_in_another_encoding_are_read(path
     assert [document.tags for document in corpus] == [("y",), ("w",)]
 
 
-def test_lines_that_are_not_read_again_are_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagtopic.corpus.reading.records.MAX_AGAIN", 50)
+def test_lines_that_are_not_read_again_are_named(path: Path) -> None:
     write(path, "text,tags\nfirst,x\n" + 'x",y,"z\n' * 10)  # each line opens a quote, and leaves one open
+    reader = Reader(ReadOptions(on_error="skip"), max_reread=50)
+    assert sum(len(batch.ids) for batch in reader.read(path)) == 1
     with pytest.warns(ReadWarning, match=r"1 of 2 rows .*line 3: is not CSV.*; left out are lines 3 to 12"):
-        assert len(Corpus.read(path, on_error="skip")) == 1
+        reader.warn(1)
 
 
 def test_a_long_record_of_too_many_fields_names_its_lines(path: Path) -> None:

@@ -19,6 +19,8 @@ import pyarrow.parquet
 import pytest
 
 from tagtopic.corpus import Corpus, ReadError, ReadWarning
+from tagtopic.corpus.reading.options import ReadOptions
+from tagtopic.corpus.reading.reader import Reader
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "text": "The engine weaves", "tags": ["author:Ada", "year:1843"], "film": "Alien"},
@@ -304,7 +306,7 @@ def test_a_column_that_some_rows_lack_is_null_there(tmp_path: Path) -> None:
     assert corpus.ids == ["0", "1", "2"]
 
 
-def test_a_missing_column_is_noticed_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_column_is_noticed_early(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "a"}\n' * 1000 + "not JSON\n")
     with pytest.raises(ReadError, match="line 1000"):
@@ -365,13 +367,13 @@ def test_hundred_megabyte_lines(tmp_path: Path, name: str) -> None:
     assert corpus[0].words == {"longword": 11_500_000}
 
 
-def test_lines_without_end_are_bad_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagtopic.corpus.reading.lines.MAX_LINE", 100)
-    monkeypatch.setattr("tagtopic.corpus.reading.lines.BUFFER", 16)
+def test_lines_that_are_too_long_are_bad_rows(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    path.write_text('{"text": "' + "x" * 500 + '"}\n{"text": "good"}\n')
+    path.write_text('{"text": "' + "x" * 3_000_000 + '"}\n{"text": "good"}\n')
+    reader = Reader(ReadOptions(on_error="skip"), max_line=100)
+    assert [text for batch in reader.read(path) for text in batch.texts] == ["good"]
     with pytest.warns(ReadWarning, match="line 1: is longer than"):
-        assert len(Corpus.read(path, on_error="skip")) == 1
+        reader.warn(1)
 
 
 def test_wrong_arguments(jsonl: Path) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tagtopic import TWDA, Corpus
-from tagtopic.corpus.reading.reader import request_of
+from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.engines.distributed.reading import pack_batches
 from tagtopic.engines.spark.frames import ApplyModel, CheckPartition, PackDocuments, answer_types, unpack_batches
 
@@ -28,7 +28,7 @@ def partition(lines: list[bytes]) -> list[bytes]:
 
 
 def request(on_error: str) -> Any:
-    return request_of(text="text", tags="author", id=None, tag_separator=None, on_error=on_error)
+    return ReadOptions(text="text", tags="author", id=None, tag_separator=None, on_error=on_error)
 
 
 def test_documents_are_those_of_one_machine() -> None:

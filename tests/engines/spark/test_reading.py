@@ -16,8 +16,7 @@ import pytest
 
 from tagtopic import Corpus
 from tagtopic.corpus import ReadError
-from tagtopic.corpus.reading.reader import request_of
-from tagtopic.corpus.reading.rows import Wanted
+from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.corpus.text.rules import with_options
 from tagtopic.engines.distributed.reading import IDS, TABLE, pack_batches
 from tagtopic.engines.distributed.scratch import Scratch
@@ -82,7 +81,7 @@ def read_here(table: pa.Table, cuts: Iterable[int], block_entries: int = 100, **
         [cell.as_py() for batch in pack_batches(table[first:last].to_batches()) for cell in batch.column(0)]
         for first, last in pairwise(bounds)
     ]
-    request = request_of(text="body", tags=None, id=None, tag_separator=None, on_error="raise")
+    request = ReadOptions(text="body", tags=None, id=None, tag_separator=None, on_error="raise")
     source: Any = Source(HereRDD(lambda: parts), TABLE)  # type: ignore[arg-type]
     return read_corpus(None, CONTEXT, source, request, *with_options(None, None, options), block_entries)  # type: ignore[arg-type]
 
@@ -230,4 +229,4 @@ def test_files_that_spark_would_pass_over_are_refused(tmp_path: Path, name: str)
 )
 def test_what_executors_cannot_read_is_told_at_the_door(source: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
-        open_source(None, source, Wanted())  # type: ignore[arg-type]
+        open_source(None, source, ReadOptions())  # type: ignore[arg-type]

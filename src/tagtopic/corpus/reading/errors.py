@@ -1,4 +1,4 @@
-"""What can be wrong with what is read, and who hears of it."""
+"""Errors and warnings of reading."""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +6,7 @@ from tagtopic._core.display import warn
 
 
 class ReadError(ValueError):
-    """Something that cannot be read, with the file and line (or row) where it is.
+    """A source cannot be read; the message names the file and the line or row.
 
     Examples
     --------
@@ -19,7 +19,7 @@ class ReadError(ValueError):
 
 
 class ReadWarning(UserWarning):
-    """Rows were skipped because `on_error="skip"` asked for it, or tags seem to be several in one.
+    """Rows were skipped, with `on_error="skip"`, or tags seem to be several in one.
 
     Examples
     --------
@@ -35,19 +35,19 @@ class ReadWarning(UserWarning):
 
 
 class BadRow(Exception):
-    """A row that cannot become a document; its message is the reason. It never leaves this package."""
+    """A row that cannot become a document; its message is the reason. Not raised to users."""
 
 
 @dataclass
-class Complaints:
-    """Bad rows: the first is an error, or all are skipped and counted."""
+class RowErrors:
+    """Bad rows: the first one is raised as an error, or all are skipped and counted."""
 
     skip: bool
     n_skipped: int = 0
     first: list[str] = field(default_factory=list)
 
-    def bad_row(self, place: str, reason: str) -> None:
-        """Raise or note a bad row."""
+    def add(self, place: str, reason: str) -> None:
+        """Raise or count a bad row."""
         message = f"{place}: {reason}"
         if not self.skip:
             raise ReadError(f'{message}; on_error="skip" (--skip-errors) leaves such rows out')
@@ -55,8 +55,8 @@ class Complaints:
         if len(self.first) < 3:
             self.first.append(message)
 
-    def tell(self, n_documents: int) -> None:
-        """Warn once of all rows that were skipped."""
+    def warn(self, n_documents: int) -> None:
+        """Warn once about all rows that were skipped."""
         if self.n_skipped:
             more = "; …" if self.n_skipped > len(self.first) else ""
             warn(

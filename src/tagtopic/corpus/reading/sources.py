@@ -1,11 +1,19 @@
-"""Which files a path, glob, folder or list of them means, and what format each has."""
+"""The files of a source: which ones, their formats, and their decompression."""
 
+import bz2
 import glob
+import gzip
+import io
+import lzma
+import zlib
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import IO, Any
 
-from tagtopic.corpus.reading.lines import SUFFIXES
+import pyarrow as pa
+
+from tagtopic.corpus.reading.errors import ReadError
 
 FORMATS = {
     ".jsonl": "jsonl",
@@ -25,11 +33,17 @@ TEXT = ".txt"
 FILES = "files"
 """Each file is a document."""
 
-KNOWN = sorted({*FORMATS.values(), "text", FILES})  # any file may be text: no name says that it is meant as documents
+KNOWN = sorted({*FORMATS.values(), "text", FILES})  # any file may be text: no suffix stands for it
+COMPRESSION_SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
+MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2"}
+BUFFER = 1 << 20
+
+DAMAGED_DATA_ERRORS = (EOFError, OSError, zlib.error, lzma.LZMAError, pa.ArrowException)
+"""What decompressors raise on damaged data."""
 
 
 def format_of(path: Path, given: str | None = None) -> str:
-    """The format given, or the one that the file's name says."""
+    """Return the given format, or the one by the suffix of the file."""
     if given is not None:
         if given not in KNOWN:
             raise ValueError(f"there is no format {given!r}; there are {', '.join(KNOWN)}")
@@ -38,8 +52,8 @@ def format_of(path: Path, given: str | None = None) -> str:
     if found is None:
         raise ValueError(
             f"the name of {path} does not say what format it has ({', '.join(FORMATS)}, also compressed as "
-            f'{", ".join(SUFFIXES)}): give it, as in format="text" (--format text), each line a document, or '
-            'format="files", each file one'
+            f'{", ".join(COMPRESSION_SUFFIXES)}): give it, as in format="text" (--format text), each line a document, '
+            'or format="files", each file one'
         )
     return found
 
@@ -49,16 +63,16 @@ def _format_by_name(path: Path) -> str | None:
 
 
 def _ending(path: Path) -> str:
-    """The end of the file's name, without that of its compression."""
-    name = path.with_suffix("") if path.suffix.lower() in SUFFIXES else path
+    """Return the suffix of the file, without that of its compression."""
+    name = path.with_suffix("") if path.suffix.lower() in COMPRESSION_SUFFIXES else path
     return name.suffix.lower()
 
 
 def files_of(source: str | PathLike[str] | Sequence[str | PathLike[str]], given: str | None = None) -> list[Path]:
-    """The files meant: a file, those that match a glob, those of a folder, or a list of these.
+    """Return the files of a path, glob or folder, or of a list of these.
 
-    Of a folder these are the files whose names say their format, or that they have the one given; if no name says
-    so, all files are of the format given.
+    Of a folder these are the files with a known suffix, or with a suffix of the given format; if there are none, all
+    files are taken to have the given format.
     """
     if not isinstance(source, str | PathLike):
         return [file for part in source for file in files_of(part, given)]
@@ -92,3 +106,59 @@ def _files_in(folder: Path, given: str | None) -> list[Path]:
 
 def _is_hidden(file: Path, folder: Path) -> bool:
     return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+
+
+class _GzipStream(gzip.GzipFile):
+    """A gzip file whose reads return what is decompressed so far, so that damage surfaces only where it is."""
+
+    def readinto(self, buffer: Any) -> int:
+        return self.readinto1(buffer)
+
+
+class _ArrowStream(io.RawIOBase):
+    """A decompressing stream of pyarrow as a raw file."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return int(self._stream.readinto(buffer))  # its `read` leaks what it has allocated when the data is damaged
+
+
+class _UnclosedStream(io.RawIOBase):
+    """The caller's stream as a raw file that is not closed with it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def decompressed(raw: IO[bytes], path: Path | None = None) -> IO[bytes]:
+    """Return the decompressed stream of a raw file; its first bytes determine the compression."""
+    stream: Any = raw
+    buffered: Any = stream if hasattr(stream, "peek") else io.BufferedReader(_UnclosedStream(stream), BUFFER)
+    start = buffered.peek(8)[:8]
+    found = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), None)
+    expected = COMPRESSION_SUFFIXES.get(path.suffix.lower()) if path is not None else None
+    if expected is not None and found != expected and start:
+        raise ReadError(f"{path} is called {path.suffix if path else ''} but does not hold {expected} data")
+    if found == "gzip":
+        return io.BufferedReader(_GzipStream(fileobj=buffered), BUFFER)
+    if found == "xz":
+        return lzma.open(buffered)
+    if found == "bz2":
+        return bz2.open(buffered)
+    if found == "zstd":
+        return io.BufferedReader(_ArrowStream(pa.CompressedInputStream(pa.PythonFile(buffered), "zstd")), BUFFER)
+    plain: IO[bytes] = buffered
+    return plain

@@ -1,4 +1,4 @@
-"""Records of the formats made of columns: Parquet, Arrow, and data frames of many makes."""
+"""Records of columnar formats: Parquet, Arrow, and data frames."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from tagtopic.corpus.reading.errors import BadRow, ReadError
-from tagtopic.corpus.reading.records import Record
+from tagtopic.corpus.reading.lines import Record
 
 BATCH = 1024  # rows turned into Python values at a time
 FEATHER_1 = b"FEA1"
@@ -22,14 +22,14 @@ DAMAGE = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowE
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns, and a function that gives the records of some of them and the share read so far."""
+    """Column names, and a function that yields the records of some columns with the share read so far."""
 
     columns: list[str]
     records: Callable[[list[str]], Iterator[tuple[Record, float]]]
 
 
 def parquet_table(path: Path) -> Table:
-    """A Parquet file, read some rows at a time."""
+    """Open a Parquet file, which is read in batches of rows."""
     file = _opened(path, "Parquet", lambda: pyarrow.parquet.ParquetFile(path))
     total = max(1, file.metadata.num_rows)
 
@@ -41,7 +41,7 @@ def parquet_table(path: Path) -> Table:
 
 
 def arrow_table(path: Path) -> Table:
-    """An Arrow or Feather file, memory-mapped, or an Arrow stream."""
+    """Open an Arrow or Feather file, memory-mapped, or an Arrow stream."""
     if path.stat().st_size == 0:
         raise ReadError(f"{path} is empty: not even an Arrow file without rows is")
     schema, batches, total = _opened(path, "Arrow", lambda: _arrow_batches(path))
@@ -117,9 +117,9 @@ def _first_line(error: BaseException) -> str:
 
 
 def frame_table(source: Any) -> Table | None:
-    """A table in memory: pandas, polars, pyarrow, Hugging Face, anything with an Arrow stream, or a list of dicts.
+    """Return a table in memory: pandas, polars, pyarrow, Hugging Face, any Arrow stream, or a list of dicts.
 
-    None if it is none of these. Nothing is imported that the caller has not imported already.
+    None if it is none of these. Only libraries that the caller has imported already are imported.
     """
     if isinstance(source, list | tuple) and source and all(isinstance(row, Mapping) for row in source):
         return _list_table(source)
@@ -162,7 +162,7 @@ def _hugging_face_table(source: Any) -> Table:
 
 
 def stream_table(source: Any) -> Table:
-    """A table of Arrow's, or anything that gives itself as a stream of Arrow's."""
+    """Return an Arrow table, or anything with the Arrow stream interface."""
     if isinstance(source, pa.RecordBatchReader):
         reader, total = source, 0
     elif isinstance(source, pa.RecordBatch):

@@ -1,8 +1,10 @@
-"""The format of the paper's authors: a line `n tag … @ n word:count …` of numbers, and dictionaries that name them.
+"""The format of the paper's authors: a line `n tag … @ n word:count …` of numbers, and dictionaries of their names.
 
-Line i of `words.txt` and `tags.txt`, counted from 0, names number i. Some names in the authors' files end in a
-no-break space, one is nothing else: names are stripped, words that then are the same are one word, and blank ones none.
+Line i of `words.txt` and `tags.txt`, counted from 0, has the name of number i. Some names in the authors' files end in
+a no-break space, and one consists of it: names are stripped, words with the same name are one word, blank ones dropped.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tagtopic._core import arrays
+from tagtopic._core.arrays import offsets_of
 from tagtopic._core.strings import StringArray
 from tagtopic.corpus.reading.errors import BadRow, ReadError
-from tagtopic.corpus.reading.lines import DAMAGE, Lines, decompressed
+from tagtopic.corpus.reading.lines import Lines
+from tagtopic.corpus.reading.sources import DAMAGED_DATA_ERRORS, decompressed
 from tagtopic.corpus.text.tokenizer import Tokens
 
 MAX_TOKENS = 10_000_000  # in one document: beyond it a count is an error
@@ -21,15 +24,15 @@ MAX_TOKENS = 10_000_000  # in one document: beyond it a count is an error
 
 @dataclass(frozen=True)
 class Dictionaries:
-    """The names behind the numbers."""
+    """The names of words and tags by number."""
 
     words: StringArray
     blank_words: frozenset[int]
     tags: list[str]
 
     @classmethod
-    def beside(cls, path: Path, given: tuple[Path, Path] | None) -> "Dictionaries":
-        """The dictionaries given, or those beside a file of documents."""
+    def read(cls, path: Path, given: tuple[Path, Path] | None) -> Dictionaries:
+        """Read the given files, or those beside a file of documents."""
         words, tags = given or (path.parent / "words.txt", path.parent / "tags.txt")
         names = _names(words)
         blank = frozenset(i for i, name in enumerate(names) if not name)
@@ -48,14 +51,14 @@ def _names(path: Path) -> list[str]:
             names.extend(" ".join(line.split()) for line in Lines(decompressed(raw, path)))
     except BadRow as bad:
         raise ReadError(f"{path}, line {len(names) + 1}: {bad}") from None
-    except DAMAGE as error:
+    except DAMAGED_DATA_ERRORS as error:
         raise ReadError(f"{path} cannot be read: {error}") from None
     return names
 
 
 @dataclass(frozen=True)
 class Bag:
-    """One document: the numbers of its words, how often each occurs, and its tags by name."""
+    """A document: the numbers of its words, their counts, and its tags by name."""
 
     words: list[int]
     counts: list[int]
@@ -63,7 +66,7 @@ class Bag:
 
 
 def bags(lines: Lines, dictionaries: Dictionaries) -> Iterator[tuple[int, Bag | BadRow]]:
-    """The documents of a file, with their line numbers."""
+    """Yield the documents of a file, with their line numbers."""
     while True:
         try:
             line = next(lines)
@@ -79,10 +82,10 @@ def _bag(line: str, dictionaries: Dictionaries) -> Bag:
     left, at, right = line.partition("@")
     if not at:
         raise BadRow('has no "@" between tags and words')
-    tags = [_number(field, len(dictionaries.tags), "tag") for field in _counted(left, "tags")]
+    tags = [_number(field, len(dictionaries.tags), "tag") for field in _fields(left, "tags")]
     words: list[int] = []
     counts: list[int] = []
-    for field in _counted(right, "words"):
+    for field in _fields(right, "words"):
         word, colon, count = field.partition(":")
         if not colon:
             raise BadRow(f"has {field!r:.50} where word:count belongs")
@@ -97,7 +100,7 @@ def _bag(line: str, dictionaries: Dictionaries) -> Bag:
     return Bag(words, counts, [name for name in names if name])
 
 
-def _counted(part: str, what: str) -> list[str]:
+def _fields(part: str, what: str) -> list[str]:
     fields = part.split()
     if not fields or not _is_number(fields[0]) or int(fields[0]) != len(fields) - 1:
         raise BadRow(f"says {' '.join(fields[:1]) or 'nothing'!r:.20} but has {max(len(fields) - 1, 0)} {what}")
@@ -115,9 +118,9 @@ def _is_number(field: str) -> bool:
 
 
 def tokens_of(documents: list[Bag], dictionaries: Dictionaries) -> Tokens:
-    """The words of documents as if they had been tokenized, for the same path as texts from there on."""
+    """Return the words of documents as tokens, as if their texts had been tokenized."""
     lengths = np.fromiter((sum(bag.counts) for bag in documents), dtype=np.int64, count=len(documents))
     words = np.fromiter((word for bag in documents for word in bag.words), dtype=np.int32)
     counts = np.fromiter((count for bag in documents for count in bag.counts), dtype=np.int64)
     hashes = dictionaries.words.hashes()
-    return Tokens(arrays.offsets_of(lengths), np.repeat(words, counts), dictionaries.words, hashes)
+    return Tokens(offsets_of(lengths), np.repeat(words, counts), dictionaries.words, hashes)

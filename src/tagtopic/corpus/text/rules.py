@@ -1,8 +1,13 @@
-"""How texts become words, as a value that is saved with a corpus or a model so that new text is treated the same."""
+"""Rules by which texts become words, and by which tags are kept.
+
+The rules for texts are saved with a corpus and a model, so that new texts are processed in the same way.
+"""
+
+from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -11,36 +16,41 @@ from tagtopic.corpus.text import stop_words
 Tokenizer = Callable[[str], Iterable[str]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TextRules:
-    """How texts become words and which words are kept.
+    """Rules by which texts become words, and by which words are kept.
 
     Parameters
     ----------
-    lowercase:
+    lowercase : bool, default=True
         Whether words are lower-cased.
-    tokenizer:
+    tokenizer : callable, default=None
         A function from a text to its words, for scripts that do not separate words (Chinese, Japanese,
-        Thai) or to taste; its words are taken as they are, and the next four rules do not apply to them.
-        None: runs of letters, digits and inner underscores, in any script.
-    min_length, max_length:
+        Thai) or for special needs; its words are used unchanged, and `lowercase`, `min_length`, `max_length` and
+        `numbers` do not apply to them. None: runs of letters, digits and inner underscores, in any script.
+    min_length, max_length : int, default=2, 60
         Shorter and longer words (in characters) are dropped.
-    numbers:
+    numbers : bool, default=False
         Whether words without any letter are kept.
-    stop_words:
-        "auto" (the list of the language whose list covers most of the text, if one covers enough), a
-        language such as "en" or "english", several as "en+de", a list of words of your own, or None.
-    min_df, max_df:
-        Words in fewer or more documents are dropped: a number of documents, or a share of them when a
-        float. None stands for sensible ones: at least 1 document, rising to 5 in a corpus of 1,000;
-        at most half of the documents in a corpus of 1,000 or more.
-    max_words:
-        Of the rest, so many are kept, those in most documents first; None: all.
-    bigrams:
-        Two words that follow each other are one word ("machine translation") where their normalised
-        pointwise mutual information, between -1 and 1, is at least this (0.5 is a good start). None: never.
-    bigram_min_count:
-        Pairs seen fewer times are never joined.
+    stop_words : str or collection of str, default="auto"
+        "auto" (the list of the language whose list covers most of the text, if it covers enough), a
+        language such as "en" or "english", several as "en+de", a list of words, or None.
+    min_df, max_df : int or float, default=None
+        Words in fewer or more documents are dropped: a number of documents, or a share of them if a
+        float. None: at least 1 document, rising to 5 in a corpus of 1,000; at most half of the documents in a
+        corpus of 1,000 or more.
+    max_words : int, default=100,000
+        The largest size of the vocabulary: words in most documents are kept; None: all.
+    bigrams : float, default=None
+        Two words in sequence are joined ("machine translation") where their normalised pointwise mutual information,
+        between -1 and 1, is at least this (0.5 is a good start). None: never.
+    bigram_min_count : int, default=10
+        Pairs with fewer occurrences are not joined.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a rule has a value that it cannot have.
 
     Examples
     --------
@@ -54,7 +64,7 @@ class TextRules:
     min_length: int = 2
     max_length: int = 60
     numbers: bool = False
-    stop_words: str | tuple[str, ...] | None = "auto"
+    stop_words: str | Collection[str] | None = "auto"
     min_df: int | float | None = None
     max_df: int | float | None = None
     max_words: int | None = 100_000
@@ -80,7 +90,7 @@ class TextRules:
             raise ValueError(f"bigram_min_count={self.bigram_min_count} must be at least 1")
 
     def callable_tokenizer(self) -> Tokenizer:
-        """The function itself; an error if these rules come from a file, which keeps only its name."""
+        """Return the tokenizer; raise if these rules come from a file, which has only its name."""
         if not callable(self.tokenizer):
             raise ValueError(
                 f"texts were read with the tokenizer {self.tokenizer!r}, and a file keeps only its name: give the "
@@ -89,18 +99,18 @@ class TextRules:
         return self.tokenizer
 
     def tokens(self, text: str) -> list[str]:
-        """The words of one text in their order, before any is dropped for being rare, common or a stop word."""
-        from tagtopic.corpus.text import tokenizer as tokens  # it is above this module
+        """Return the words of a text in their order, rare, frequent and stop words included."""
+        from tagtopic.corpus.text import tokenizer  # which imports this module
 
-        result = tokens.tokenize([text], self)
-        return [result.words[number] for number in result.ids if number != tokens.GAP]
+        result = tokenizer.tokenize([text], self)
+        return [result.words[number] for number in result.ids if number != tokenizer.GAP]
 
-    def replace(self, **changes: Any) -> "TextRules":
-        """The same rules with some changed."""
+    def replace(self, **changes: Any) -> TextRules:
+        """Return the rules with some changed."""
         return dataclasses.replace(self, **changes)
 
     def document_limits(self, n_documents: int) -> tuple[int, int]:
-        """The least and the most documents that a word may be in."""
+        """Return the smallest and the largest number of documents that a word may be in."""
         low = self.min_df if self.min_df is not None else min(5, max(1, n_documents // 200))
         high = self.max_df if self.max_df is not None else (0.5 if n_documents >= 1000 else 1.0)
         least = math.ceil(low * n_documents) if isinstance(low, float) else low
@@ -108,7 +118,7 @@ class TextRules:
         return least, most
 
     def to_json(self) -> dict[str, Any]:
-        """The rules as plain values; of a tokenizer only the name is kept."""
+        """Return the rules as plain values; of a tokenizer only the name."""
         values = dataclasses.asdict(self)
         if callable(self.tokenizer):
             name = getattr(self.tokenizer, "__qualname__", type(self.tokenizer).__qualname__)
@@ -118,8 +128,8 @@ class TextRules:
         return values
 
     @classmethod
-    def from_json(cls, values: Any) -> "TextRules":
-        """The rules from what `to_json` gave; an error for anything else. Nothing is imported or run."""
+    def from_json(cls, values: Any) -> TextRules:
+        """Return the rules from the result of `to_json`; raise for anything else. No code is imported or executed."""
         known = {field.name for field in dataclasses.fields(cls)}
         if not isinstance(values, dict) or not known.issuperset(values):
             raise ValueError(f"these are not text rules: {values!r:.200}")
@@ -136,18 +146,18 @@ def _check_df(name: str, value: int | float | None) -> None:
         raise ValueError(f"{name}={value} must be a number of documents, or a share from 0.0 to 1.0, or None")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TagRules:
-    """Which tags are kept.
+    """Rules by which tags are kept.
 
     Parameters
     ----------
-    min_tag_documents:
+    min_tag_documents : int, default=1
         Tags on fewer documents are dropped.
-    keep_kinds, drop_kinds:
+    keep_kinds, drop_kinds : collection of str, default=None, ()
         Kinds to keep (None: all) and to drop; "" is the kind of tags without a colon.
-    stop_tags:
-        Tags to drop, written whole or as the value after the kind.
+    stop_tags : collection of str
+        Tags to drop, in full or as the value after the kind; by default the common spellings of missing values.
 
     Examples
     --------
@@ -157,9 +167,9 @@ class TagRules:
     """
 
     min_tag_documents: int = 1
-    keep_kinds: tuple[str, ...] | None = None
-    drop_kinds: tuple[str, ...] = ()
-    stop_tags: tuple[str, ...] = ("NULL", "null", "NaN", "nan", "N/A", "n/a")
+    keep_kinds: Collection[str] | None = None
+    drop_kinds: Collection[str] = ()
+    stop_tags: Collection[str] = ("NULL", "null", "NaN", "nan", "N/A", "n/a")
 
     def __post_init__(self) -> None:
         for name in ("keep_kinds", "drop_kinds", "stop_tags"):
@@ -168,7 +178,7 @@ class TagRules:
                 object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
 
     def keeps(self, tag: str) -> bool:
-        """Whether the tag may stay, whatever the number of its documents."""
+        """Whether the tag is kept if it has enough documents."""
         kind, colon, value = tag.partition(":")
         kind = kind if colon else ""
         if tag in self.stop_tags or (colon and value in self.stop_tags) or kind in self.drop_kinds:
@@ -177,7 +187,7 @@ class TagRules:
 
 
 class RuleOptions(TypedDict, total=False):
-    """Every rule by its name, as `Corpus.read` and `Corpus.from_texts` take them."""
+    """Every rule by its name, as keyword arguments."""
 
     lowercase: bool
     tokenizer: Tokenizer | None
@@ -199,7 +209,7 @@ class RuleOptions(TypedDict, total=False):
 def with_options(
     rules: TextRules | None, tag_rules: TagRules | None, options: RuleOptions
 ) -> tuple[TextRules, TagRules]:
-    """Rules (the usual ones where None is given) with single ones replaced by name."""
+    """Return the rules, defaults in place of None, with single ones replaced by name."""
     of_text = {field.name for field in dataclasses.fields(TextRules)}
     of_tags = {field.name for field in dataclasses.fields(TagRules)}
     values: dict[str, Any] = dict(options)

@@ -1,4 +1,4 @@
-"""Words that say nothing about a topic, by language."""
+"""Stop words by language, and the detection of a language by them."""
 
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -11,13 +11,13 @@ LANGUAGES = {
 }  # fmt: skip
 CODES = {name: code for code, name in LANGUAGES.items()}
 
-# In running text a language's own list covers 30 to 50 % of the words, a neighbour's 10 to 20 % and less than the own
+# In running text the list of its language covers 30 to 50 % of the words, that of a related language 10 to 20 %
 AUTO_SHARE = 0.15
 
 
 @cache
 def of_language(language: str) -> frozenset[str]:
-    """The stop words of a language, given by its code or English name."""
+    """Return the stop words of a language, given by its code or English name."""
     code = CODES.get(language.lower(), language.lower())
     if code not in LANGUAGES:
         known = ", ".join(f"{code} ({name})" for code, name in LANGUAGES.items())
@@ -27,7 +27,7 @@ def of_language(language: str) -> frozenset[str]:
 
 
 def resolve(given: str | Iterable[str] | None) -> frozenset[str]:
-    """The stop words meant by a language ("en", "english"), several ("en+de"), a list of words, or None."""
+    """Return the stop words of a language ("en", "english"), of several ("en+de"), of a list of words, or of None."""
     if given is None:
         return frozenset()
     if isinstance(given, str):
@@ -40,7 +40,7 @@ def resolve(given: str | Iterable[str] | None) -> frozenset[str]:
 
 
 def detect(share_covered: Callable[[frozenset[str]], float]) -> str | None:
-    """The language whose list covers the largest share of a text's words, if that is enough to be it."""
+    """Return the language whose list covers the largest share of the words, if the share is large enough."""
     shares = {code: share_covered(of_language(code)) for code in LANGUAGES}
     best = max(shares, key=lambda code: shares[code])
     return best if shares[best] >= AUTO_SHARE else None

@@ -1,13 +1,16 @@
-"""Texts to numbered words: one pass over UTF-8 bytes that splits, lower-cases and looks words up.
+"""The tokenizer: texts to numbered words, in one pass over UTF-8 bytes that splits, lower-cases and looks words up.
 
-A word is a run of letters, marks, digits and inner underscores, in any script that separates words
-(see `characters`). The kernel works on a batch of texts with a vocabulary of its own, without the
-GIL, so batches run side by side; `StringTable` then gives their words numbers for the whole corpus.
+A word is a run of letters, marks, digits and inner underscores, in any script that separates words; the class of each
+Unicode character is in a table with one entry per code point. The kernel works on a batch of texts with a vocabulary
+of its own, without the GIL, so that batches run in parallel; `StringTable` then numbers their words for the corpus.
 """
+
+from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numba
@@ -18,15 +21,29 @@ from tagtopic._core import arrays
 from tagtopic._core.hashing import FNV_OFFSET, FNV_PRIME, fill_slots, splitmix64
 from tagtopic._core.jit import compiled
 from tagtopic._core.strings import StringArray, string_slot
-from tagtopic.corpus.text import characters
 from tagtopic.corpus.text.rules import TextRules
 
-GAP = -1  # stands in a stream of words where a phrase cannot go on
+GAP = -1
+"""Stands in a sequence of words where no phrase can span."""
+
+HARD = 0  # ends a word and a phrase: punctuation, symbols
+SOFT = 1  # ends a word but not a phrase: white space, hyphens, apostrophes
+LETTER = 2  # letters and their marks, without which Hindi or Tamil words would be split
+DIGIT = 3
+CONNECTOR = 4  # the underscore: part of a word only inside it
+IGNORED = 5  # soft hyphen, joiners, byte order mark: inside a word but not part of it
+
+N_CODE_POINTS = 0x110000
+# code points of letters, marks and digits: the first planes and the variation selectors; the rest is private or empty
+ASSIGNED = (range(0x323B0), range(0xE0000, 0xE01F0))
+APOSTROPHES = "'’ʼ"
+ZERO_WIDTH_SPACE = "\u200b"  # of category Cf, but it separates words in Khmer and Thai texts
+PARAGRAPH_SEPARATOR = "\u2029"  # between the text columns of one document
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """The words of a batch of documents: `words[ids[offsets[d]:offsets[d + 1]]]`, with gaps if phrases are wanted."""
+    """The words of a batch of documents: `words[ids[offsets[d]:offsets[d + 1]]]`, with gaps if phrases are needed."""
 
     offsets: NDArray[np.int64]
     ids: NDArray[np.int32]
@@ -35,7 +52,7 @@ class Tokens:
 
 
 def tokenize(texts: Sequence[str], rules: TextRules) -> Tokens:
-    """The words of each text, by the rules."""
+    """Return the words of each text, by the rules."""
     if rules.tokenizer is not None:
         return _tokenize_with(rules.callable_tokenizer(), texts, rules.bigrams is not None)
     encoded = [_normalise(text) for text in texts]
@@ -43,8 +60,8 @@ def tokenize(texts: Sequence[str], rules: TextRules) -> Tokens:
     offsets, ids, word_offsets, word_bytes, hashes = _tokenize(
         np.frombuffer(b"".join(encoded), dtype=np.uint8),
         text_offsets,
-        characters.class_table(),
-        characters.case_table(rules.lowercase),
+        class_table(),
+        case_table(rules.lowercase),
         rules.min_length,
         rules.max_length,
         rules.numbers,
@@ -54,19 +71,19 @@ def tokenize(texts: Sequence[str], rules: TextRules) -> Tokens:
 
 
 def _normalise(text: str) -> bytes:
-    """NFKC, so that é is é however it was typed and the ﬁ of a PDF is fi; half characters become "?"."""
+    """Return the text in NFKC, which unifies the forms of é and the ligatures of PDFs; lone surrogates become "?"."""
     if text.isascii():
         return text.encode()
     return unicodedata.normalize("NFKC", text).encode(errors="replace")
 
 
 def tokens_of_lists(documents: Sequence[Sequence[str]], *, phrases: bool) -> Tokens:
-    """The words of documents that were cut into words before."""
+    """Return the words of documents that are lists of words."""
     return _tokenize_with(lambda words: words, documents, phrases)
 
 
 def _tokenize_with(tokenizer: Callable[[Any], Iterable[str]], texts: Sequence[Any], phrases: bool) -> Tokens:
-    """The same for a function that people gave; its words are taken as they are, empty ones apart."""
+    """Return the words by a tokenizer of the user, unchanged except that empty ones are dropped."""
     number: dict[str, int] = {}
     ids: list[int] = []
     lengths: list[int] = []
@@ -100,7 +117,7 @@ def _tokenize(
     gaps: bool,
 ) -> Any:
     n_texts = text_offsets.size - 1
-    # none of these is touched beyond what is used, so generous bounds cost no memory
+    # pages beyond what is used are never touched, so generous bounds cost no memory
     ids = np.empty(data.size + n_texts, dtype=np.int32)
     letters = np.empty(data.size * 3 // 2 + 4, dtype=np.uint8)  # lower case takes at most 3 bytes for 2
     offsets = np.zeros(n_texts + 1, dtype=np.int64)
@@ -110,7 +127,7 @@ def _tokenize(
     slots = np.full(4096, -1, dtype=np.int32)
     plain = np.zeros(256, dtype=np.uint8)
     for letter in range(128):
-        if classes[letter] == characters.LETTER:
+        if classes[letter] == LETTER:
             plain[letter] = cases[letter]
     n_ids = 0
     n_words = 0
@@ -125,7 +142,7 @@ def _tokenize(
         pending = 0
         has_letter = False
         while i <= end:
-            # most of most texts: letters that take one byte, without gaps between them
+            # the common case: letters of one byte in sequence
             while pending == 0 and i < end and plain[data[i]]:
                 letter = plain[data[i]]
                 letters[position] = letter
@@ -134,7 +151,7 @@ def _tokenize(
                 length += 1
                 i += 1
                 has_letter = True
-            kind = characters.HARD
+            kind = HARD
             code = np.int32(0)
             if i == end:
                 i += 1
@@ -153,7 +170,7 @@ def _tokenize(
                     code |= ((data[i + 2] & 0x3F) << 6) | (data[i + 3] & 0x3F)
                     i += 4
                 kind = classes[code]
-            if kind == characters.LETTER or kind == characters.DIGIT:
+            if kind == LETTER or kind == DIGIT:  # noqa: SIM109
                 if length > 0:
                     for _ in range(pending):
                         letters[position] = 95
@@ -166,10 +183,10 @@ def _tokenize(
                 for j in range(start, position):
                     h = (h ^ np.uint64(letters[j])) * FNV_PRIME
                 length += 1
-                has_letter |= kind == characters.LETTER
-            elif kind == characters.CONNECTOR:
+                has_letter |= kind == LETTER
+            elif kind == CONNECTOR:
                 pending += 1
-            elif kind != characters.IGNORED:
+            elif kind != IGNORED:
                 if length > 0:
                     if min_length <= length <= max_length and (has_letter or numbers):
                         if n_words * 2 >= slots.size:
@@ -192,7 +209,7 @@ def _tokenize(
                     length = 0
                     has_letter = False
                 pending = 0
-                if gaps and kind == characters.HARD and n_ids > first_id and ids[n_ids - 1] != GAP:
+                if gaps and kind == HARD and n_ids > first_id and ids[n_ids - 1] != GAP:
                     ids[n_ids] = GAP
                     n_ids += 1
         offsets[text + 1] = n_ids
@@ -208,7 +225,7 @@ def _tokenize(
 
 @numba.njit(inline="always")
 def _append(letters: Any, position: int, code: int) -> int:
-    """Write a code point as UTF-8; give back the position after it."""
+    """Write a code point as UTF-8; return the position after it."""
     if code < 0x80:
         letters[position] = code
         return position + 1
@@ -226,3 +243,43 @@ def _append(letters: Any, position: int, code: int) -> int:
     letters[position + 2] = 0x80 | ((code >> 6) & 0x3F)
     letters[position + 3] = 0x80 | (code & 0x3F)
     return position + 4
+
+
+def character_class(character: str) -> int:
+    """Return the class of a character."""
+    if character in APOSTROPHES or character == ZERO_WIDTH_SPACE or character in "\t\n\v\f\r":
+        return SOFT
+    if character == PARAGRAPH_SEPARATOR:
+        return HARD
+    category = unicodedata.category(character)
+    if category[0] in "LM":
+        return LETTER
+    if category[0] == "N":
+        return DIGIT
+    if category[0] == "Z" or category == "Pd":
+        return SOFT
+    return {"Pc": CONNECTOR, "Cf": IGNORED}.get(category, HARD)
+
+
+def lower(character: str) -> str:
+    """Return the lower case as one character; the Turkish İ, the only one that needs two, becomes i."""
+    return character.lower()[0]
+
+
+@lru_cache(maxsize=1)
+def class_table() -> NDArray[np.uint8]:
+    """Return the class of every code point."""
+    table = np.zeros(N_CODE_POINTS, dtype=np.uint8)
+    for part in ASSIGNED:
+        table[part.start : part.stop] = [character_class(chr(code)) for code in part]
+    return table
+
+
+@lru_cache(maxsize=2)
+def case_table(lowercase: bool) -> NDArray[np.int32]:
+    """Return the replacement of every code point: its lower case, or itself."""
+    table = np.arange(N_CODE_POINTS, dtype=np.int32)
+    if lowercase:
+        part = ASSIGNED[0]
+        table[part.start : part.stop] = [ord(lower(chr(code))) for code in part]
+    return table

@@ -21,14 +21,15 @@ from tagtopic._core.arrays import Int32s, Int64s, offsets_of
 from tagtopic._core.hashing import GOLDEN_GAMMA, splitmix64_array
 from tagtopic._core.parallel import cut_evenly
 from tagtopic._core.strings import StringArray, StringTable
-from tagtopic.corpus.builder import Rows
-from tagtopic.corpus.reading.errors import Complaints, ReadError
-from tagtopic.corpus.reading.reader import Request, rows_of_part
-from tagtopic.corpus.reading.rows import Rowing, missing_columns
+from tagtopic.corpus.builder import DocumentBatch
+from tagtopic.corpus.reading.documents import missing_columns
+from tagtopic.corpus.reading.errors import ReadError, RowErrors
+from tagtopic.corpus.reading.options import ReadOptions
+from tagtopic.corpus.reading.reader import Reader
 from tagtopic.corpus.text import phrases
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.text.tokenizer import tokenize
-from tagtopic.corpus.vocabulary import KnownWords, given, known_words
+from tagtopic.corpus.vocabulary import FixedVocabulary, fixed_vocabulary, index_columns
 from tagtopic.engines.distributed.scratch import Arrays, Parcel, Scratch
 from tagtopic.engines.distributed.tasks import Shared, Slot
 from tagtopic.inference.types import Documents
@@ -64,7 +65,7 @@ def packed_bytes(row: Any) -> bytes:
 
 
 def unpack_documents(batches: Iterable[bytes], kind: str) -> Any:
-    """Return the documents of a partition for ``rows_of_part``: an Arrow reader, or a binary file of lines."""
+    """Return the documents of a partition for ``Reader.read_partition``: an Arrow reader, or a binary file of lines."""
     found = (batch for data in batches for batch in pa.ipc.open_stream(data))
     if kind in LINES:
         return _open_chunks(b"".join(value + b"\n" for value in batch.column(0).to_pylist()) for batch in found)
@@ -125,25 +126,24 @@ class PartitionReader:
 
     number: int
     kind: str
-    request: Request
+    request: ReadOptions
     first: int = 0
 
     def __post_init__(self) -> None:
-        self._rowing = Rowing(self.request.wanted, Complaints(self.request.skip_bad_rows), patience=None)
-        self._rowing.n_documents = self.first
+        self._reader = Reader(self.request, patience=None, first=self.first)
 
-    def rows(self, batches: Iterable[bytes]) -> Iterator[Rows]:
+    def rows(self, batches: Iterable[bytes]) -> Iterator[DocumentBatch]:
         """Yield the documents, some at a time."""
         name = f"part {self.number + 1} of the source"
-        yield from rows_of_part(unpack_documents(batches, self.kind), self.request, self._rowing, name)
+        return self._reader.read_partition(unpack_documents(batches, self.kind), name)
 
     def report(self) -> ReadReport:
         """Return the outcome, once all documents are read."""
-        complaints, rowing = self._rowing.complaints, self._rowing
+        errors, documents = self._reader.errors, self._reader.documents
         lines = self.kind in LINES
         return ReadReport(
-            rowing.n_documents - self.first, complaints.n_skipped, complaints.first,
-            rowing.unseen if lines else [], rowing.seen if lines else [],
+            documents.n_documents - self.first, errors.n_skipped, errors.first,
+            documents.unseen if lines else [], documents.seen if lines else [],
         )  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def check_reports(reports: list[ReadReport], *, skip: bool) -> None:
         found = list(dict.fromkeys(name for part in filled for name in part.found))
         raise missing_columns(sorted(missing), found, "the source", "in all rows, ")
     first = [text for part in reports for text in part.complaints][:3]
-    Complaints(skip, sum(part.n_skipped for part in reports), first).tell(sum(part.n_documents for part in reports))
+    RowErrors(skip, sum(part.n_skipped for part in reports), first).warn(sum(part.n_documents for part in reports))
 
 
 @dataclass(frozen=True)
@@ -169,9 +169,9 @@ class Columns:
     packed_tags: StringArray
 
     @cached_property
-    def words(self) -> KnownWords:
+    def words(self) -> FixedVocabulary:
         """The words, in a table to look them up."""
-        return known_words(tuple(self.packed_words))
+        return fixed_vocabulary(tuple(self.packed_words))
 
     @cached_property
     def tags(self) -> dict[str, int]:
@@ -239,7 +239,7 @@ class CountBlocks:
 
     columns: Shared[Columns]
     kind: str
-    request: Request
+    request: ReadOptions
     rules: TextRules
     firsts: tuple[int, ...]
     block_entries: int
@@ -271,11 +271,11 @@ class _PartitionMatrices:
     tags: list[tuple[Any, Any]] = field(default_factory=list)
     ids: list[StringArray] = field(default_factory=list)
 
-    def add(self, rows: Rows, columns: Columns, rules: TextRules) -> None:
+    def add(self, rows: DocumentBatch, columns: Columns, rules: TextRules) -> None:
         tokens = rows.tokens or tokenize(rows.texts, rules)
         table = StringTable()
         table.add(tokens.words, tokens.hashes)
-        found = given(columns.words, table, rules)
+        found = index_columns(columns.words, table, rules)
         self.counts.append(phrases.count_rows(tokens.offsets, tokens.ids, found.column, found.pairs))
         known = columns.tags
         tags = [sorted({known[tag] for tag in row if tag in known}) for row in rows.tags]

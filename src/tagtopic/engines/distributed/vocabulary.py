@@ -21,12 +21,12 @@ from tagtopic._core.arrays import Float64s, Int64s
 from tagtopic._core.strings import StringArray, StringTable
 from tagtopic.corpus import vocabulary
 from tagtopic.corpus.reading.errors import ReadError
-from tagtopic.corpus.reading.reader import Request
+from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.corpus.text import stop_words
 from tagtopic.corpus.text.phrases import PairCounts
 from tagtopic.corpus.text.rules import TagRules, TextRules
 from tagtopic.corpus.text.tokenizer import tokenize
-from tagtopic.corpus.vocabulary import Frequencies, Joined
+from tagtopic.corpus.vocabulary import Frequencies, JoinedFrequencies
 from tagtopic.engines.distributed.reading import PartitionReader, ReadReport
 from tagtopic.engines.distributed.tasks import Shared
 
@@ -40,7 +40,7 @@ class CountTask:
 
     shared: Shared[tuple[StringArray, Any]]
     kind: str
-    request: Request
+    request: ReadOptions
     rules: TextRules
     n_buckets: int
 
@@ -83,7 +83,7 @@ class CountJoined(CountTask):
 
     def count(self, documents: Iterable[tuple[Int64s, Any]], asked: Any) -> Iterator[BucketPair]:
         """Yield the document and occurrence counts of each range."""
-        joined = Joined(*asked)
+        joined = JoinedFrequencies(*asked)
         for offsets, ids in documents:
             joined.add(offsets, ids)
         parts = (np.array_split(values, self.n_buckets) for values in (joined.documents, joined.occurrences))
@@ -157,7 +157,7 @@ class CountTerms:
     """Yields (bucket, counts) for each bucket of a partition, and last (number of buckets, totals)."""
 
     kind: str
-    request: Request
+    request: ReadOptions
     rules: TextRules
     tag_rules: TagRules
     n_buckets: int
@@ -212,12 +212,12 @@ class MergeBucket:
         """Words within the limits, and all stop words, by which the language of the texts is recognised."""
         names = words.table.strings
         stops = np.zeros(len(names), bool)
-        forms = vocabulary.forms(self._stop_words(), self.rules.lowercase)
+        forms = vocabulary.surface_forms(self._stop_words(), self.rules.lowercase)
         found = words.table.find(forms)
         stops[found[found >= 0]] = True
         within = vocabulary.within_limits(words.documents, self.n_documents, self.rules) & ~stops
         rows = np.concatenate(
-            [np.flatnonzero(stops), vocabulary.most_used(names, within, words.documents, self._most_words())]
+            [np.flatnonzero(stops), vocabulary.most_frequent(names, within, words.documents, self._most_words())]
         )
         return WordCounts(names.take(rows), words.documents[rows], words.occurrences[rows])
 

@@ -22,11 +22,11 @@ from tagtopic._core.arrays import Int32s, Int64s, offsets_of, take_rows
 from tagtopic._core.strings import StringArray
 from tagtopic.corpus import Corpus
 from tagtopic.corpus import vocabulary as columns
-from tagtopic.corpus.collection import RemoteCorpus
-from tagtopic.corpus.corpus import Document, _positions
+from tagtopic.corpus.corpus import Document, positions_of
+from tagtopic.corpus.interface import RemoteCorpus
 from tagtopic.corpus.matrices import csr
 from tagtopic.corpus.reading.errors import ReadError
-from tagtopic.corpus.reading.reader import Request
+from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.corpus.text.rules import TagRules, TextRules
 from tagtopic.corpus.vocabulary import Frequencies
 from tagtopic.engines.distributed.reading import (
@@ -203,7 +203,7 @@ class SparkCorpus(RemoteCorpus):
             raise ValueError("the documents on the cluster have tags, and this model has none: read them with tags=()")
         return self
 
-    def less(self, rows: NDArray[np.int64], words: NDArray[np.int32], taken: NDArray[Any]) -> SparkCorpus:
+    def without_tokens(self, rows: NDArray[np.int64], words: NDArray[np.int32], taken: NDArray[Any]) -> SparkCorpus:
         """The same documents, read again, with words of ``rows`` taken out: which, and how many, by entry."""
         starts = offsets_of(self.document_sizes()[0][rows])
         counts = self._vocabulary.word_counts - np.bincount(words, weights=taken, minlength=self.n_words)
@@ -217,8 +217,8 @@ class SparkCorpus(RemoteCorpus):
     def __getitem__(self, rows: Any) -> Document | Corpus:
         """Fetch one document by its position, or a corpus by slice, mask or positions, in that order."""
         if isinstance(rows, int | np.integer):
-            return self._fetched(_positions([int(rows)], len(self)))[0]
-        wanted = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else _positions(rows, len(self))
+            return self._fetched(positions_of([int(rows)], len(self)))[0]
+        wanted = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else positions_of(rows, len(self))
         ascending, places = np.unique(wanted, return_inverse=True)
         found = self._fetched(ascending)
         return found if np.array_equal(wanted, ascending) else found[places]
@@ -345,7 +345,7 @@ def read_corpus(
     engine: SparkEngine,
     context: SparkContext,
     source: Source,
-    request: Request,
+    request: ReadOptions,
     rules: TextRules,
     tag_rules: TagRules,
     block_entries: int,
@@ -361,24 +361,24 @@ def read_corpus(
 
 @dataclass(frozen=True)
 class ClusterPasses:
-    """Further passes over a source, to count pairs of the words that may become columns; see ``Readings``."""
+    """Further passes over a source, to count pairs of the words that may become columns; see ``TokenSource``."""
 
     context: SparkContext
     source: Source
-    request: Request
+    request: ReadOptions
     rules: TextRules
     names: StringArray
     n_buckets: int
 
     def pair_counts(self, countable: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], Int64s]:
-        """As in ``Readings``."""
+        """As in ``TokenSource``."""
         found = self._counted(countable, CountPairs, MergePairs(self.rules.bigram_min_count))
         keys, counts = (np.concatenate(some) for some in zip(*found, strict=True))
         order = np.argsort(keys)
         return keys[order], counts[order]
 
-    def once_joined(self, n_words: int, first: Int64s, second: Int64s) -> tuple[Int64s, Int64s]:
-        """As in ``Readings``."""
+    def joined_frequencies(self, n_words: int, first: Int64s, second: Int64s) -> tuple[Int64s, Int64s]:
+        """As in ``TokenSource``."""
         found = self._counted((n_words, first, second), CountJoined, merge_arrays)
         documents, occurrences = (np.concatenate(some) for some in zip(*found, strict=True))
         return documents, occurrences
@@ -396,7 +396,7 @@ class ClusterPasses:
 
 
 def choose_vocabulary(
-    context: SparkContext, source: Source, request: Request, rules: TextRules, tag_rules: TagRules
+    context: SparkContext, source: Source, request: ReadOptions, rules: TextRules, tag_rules: TagRules
 ) -> Vocabulary:
     """Read the source once, and choose its words and tags."""
     n_buckets = min(BUCKETS, max(1, context.defaultParallelism))
@@ -409,12 +409,12 @@ def choose_vocabulary(
 
 
 def _choose(
-    context: SparkContext, source: Source, shuffled: RDD[tuple[int, Any]], n_buckets: int, request: Request,
+    context: SparkContext, source: Source, shuffled: RDD[tuple[int, Any]], n_buckets: int, request: ReadOptions,
     rules: TextRules, tag_rules: TagRules,
 ) -> Vocabulary:  # fmt: skip
     # totals have a partition of their own; the shuffle files of the others exist when it is computed
     totals: list[PartitionTotals] = sorted(context.runJob(shuffled, _values, [n_buckets]))
-    check_reports([part.report for part in totals], skip=request.skip_bad_rows)
+    check_reports([part.report for part in totals], skip=request.skips_errors)
     sizes = tuple(part.report.n_documents for part in totals)
     if not sum(sizes):
         raise ReadError("the source has no documents")
@@ -427,7 +427,7 @@ def _choose(
     n_occurrences = sum(part.n_occurrences for part in totals)
     frequencies = Frequencies.of(words.documents, words.occurrences, sum(sizes), n_occurrences)
     readings = ClusterPasses(context, source, request, rules, words.table.strings, n_buckets)
-    chosen = columns.choose(readings, words.table, frequencies, rules)
+    chosen = columns.select_vocabulary(readings, words.table, frequencies, rules)
     tags = {tag: n for bucket in buckets for tag, n in bucket.tags.items()}
     names = tuple(sorted(tags))
     tag_sizes = np.array([tags[tag] for tag in names], np.int64)
@@ -435,13 +435,13 @@ def _choose(
     return Vocabulary(chosen.words, names, chosen.rules, counts.astype(np.float64), tag_sizes, sizes)
 
 
-def _column_counts(readings: ClusterPasses, chosen: columns.Choice, n_words: int) -> Int64s:
+def _column_counts(readings: ClusterPasses, chosen: columns.SelectedVocabulary, n_words: int) -> Int64s:
     """Return the occurrences of each column; words of pairs that are not columns count as single words."""
     is_pair = chosen.numbers >= n_words
     pairs = np.sort(chosen.numbers[is_pair] - n_words)
     if len(pairs) == len(chosen.first):
         return chosen.occurrences[chosen.numbers]
-    _, occurrences = readings.once_joined(n_words, chosen.first[pairs], chosen.second[pairs])
+    _, occurrences = readings.joined_frequencies(n_words, chosen.first[pairs], chosen.second[pairs])
     return occurrences[np.where(is_pair, n_words + np.searchsorted(pairs, chosen.numbers - n_words), chosen.numbers)]
 
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tagtopic._core.memmap import TemporaryArrays
-from tagtopic.corpus.reading.reader import Request, request_of
+from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_options
 from tagtopic.engines import WEIGHT_UPDATES
 from tagtopic.engines.base import Engine
@@ -170,14 +170,14 @@ class SparkEngine(Engine):
         return is_readable(source, format)
 
     def apply(
-        self, model: Any, source: Any, request: Request, target: str, answers: Sequence[str], **options: Any
+        self, model: Any, source: Any, request: ReadOptions, target: str, answers: Sequence[str], **options: Any
     ) -> bool:
         """Write the answers of a model about the documents of files; see ``Engine.apply``.
 
         Of Parquet files all columns are kept beside the answers; of lines, the documents' ids, texts and tags.
         """
         read = read_frame(self.spark, source, request, options.pop("format", None))
-        on_error = "skip" if request.skip_bad_rows else "raise"
+        on_error = request.on_error
         answered = apply_model(model, read.frame, answers=answers, on_error=on_error, **read.columns, **options)
         answered.write.parquet(target)
         if TAG_WEIGHTS not in answers:
@@ -216,8 +216,8 @@ class SparkEngine(Engine):
         """
         session = self.spark
         text_rules, tag_rules = with_options(rules, tag_rules, options)
-        request = request_of(text=text, tags=tags, id=id, tag_separator=tag_separator, on_error=on_error)
-        opened = open_source(session, source, request.wanted, format)
+        request = ReadOptions(text=text, tags=tags, id=id, tag_separator=tag_separator, on_error=on_error)
+        opened = open_source(session, source, request, format)
         return read_corpus(self, session.sparkContext, opened, request, text_rules, tag_rules, self.block_entries)
 
     @property

@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.builder import Rows
+from tagtopic.corpus.builder import DocumentBatch
 from tagtopic.corpus.reading.errors import ReadError
-from tagtopic.corpus.reading.reader import Request
+from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.engines.distributed.reading import LINES, PartitionReader, ReadReport, batch_to_bytes, check_reports
 from tagtopic.engines.spark.context import require_pyspark
 from tagtopic.engines.spark.source import MAX_ORDERED_FILES, Source, merged_tables, open_source, paths_of
@@ -43,18 +43,17 @@ class ReadFrame:
     columns: dict[str, Any]
 
 
-def read_frame(session: SparkSession, source: Any, request: Request, given: str | None = None) -> ReadFrame:
+def read_frame(session: SparkSession, source: Any, request: ReadOptions, given: str | None = None) -> ReadFrame:
     """Read files (a path, glob, folder, address, or a list of them), or raise if there is an error in them."""
-    opened = open_source(session, source, request.wanted, given)
+    opened = open_source(session, source, request, given)
     request = replace(request, format=opened.kind)
     reports = opened.batches.mapPartitionsWithIndex(CheckPartition(opened.kind, request)).collect()
-    check_reports(reports, skip=request.skip_bad_rows)
-    wanted = request.wanted
+    check_reports(reports, skip=request.skips_errors)
     if opened.kind not in LINES:
-        columns = {"text": wanted.text, "tags": wanted.tags, "tag_separator": wanted.tag_separator}
+        columns = {"text": request.text_columns, "tags": request.tag_columns, "tag_separator": request.tag_separator}
         return ReadFrame(_of_tables(session, paths_of(source, given)), columns)
     frame = _of_lines(session, opened, request, [part.n_documents for part in reports])
-    if wanted.tags == ():
+    if request.tag_columns == ():
         return ReadFrame(frame.drop("tags"), {"text": "text", "tags": ()})
     return ReadFrame(frame, {"text": "text", "tags": "tags"})
 
@@ -66,7 +65,7 @@ def _of_tables(session: SparkSession, paths: list[str]) -> DataFrame:
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
 
-def _of_lines(session: SparkSession, source: Source, request: Request, sizes: list[int]) -> DataFrame:
+def _of_lines(session: SparkSession, source: Source, request: ReadOptions, sizes: list[int]) -> DataFrame:
     firsts = tuple(accumulate(sizes, initial=0))[:-1]
     packed = source.batches.mapPartitionsWithIndex(PackDocuments(source.kind, request, firsts))
     with warnings.catch_warnings():
@@ -79,7 +78,7 @@ class CheckPartition:
     """Yields the outcome of reading a partition."""
 
     kind: str
-    request: Request
+    request: ReadOptions
 
     def __call__(self, number: int, batches: Iterable[bytes]) -> Iterator[ReadReport]:
         """Read it without keeping anything."""
@@ -98,7 +97,7 @@ class PackDocuments:
     """Yields the documents of a partition in packed batches; ``firsts`` are the numbers of the first documents."""
 
     kind: str
-    request: Request
+    request: ReadOptions
     firsts: tuple[int, ...]
 
     def __call__(self, number: int, batches: Iterable[bytes]) -> Iterator[tuple[bytes]]:
@@ -108,7 +107,7 @@ class PackDocuments:
             yield (batch_to_bytes(_batch_of(rows)),)
 
 
-def _batch_of(rows: Rows) -> pa.RecordBatch:
+def _batch_of(rows: DocumentBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [
             pa.array(rows.ids, pa.string()),

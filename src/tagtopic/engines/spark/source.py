@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from tagtopic.corpus import storage
 from tagtopic.corpus.reading import sources
-from tagtopic.corpus.reading.errors import Complaints
-from tagtopic.corpus.reading.rows import Rowing, Wanted
+from tagtopic.corpus.reading.documents import DocumentBatcher
+from tagtopic.corpus.reading.errors import RowErrors
+from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.engines.distributed.reading import LINES, TABLE, pack_batches, packed_bytes
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ class Source:
     kind: str
 
 
-def open_source(session: SparkSession, source: Any, wanted: Wanted, given: str | None = None) -> Source:
+def open_source(session: SparkSession, source: Any, options: ReadOptions, given: str | None = None) -> Source:
     """Open a DataFrame, or the files of a path, glob, folder, address or list of them."""
     if hasattr(source, "mapInArrow"):
-        return Source(_packed_columns(source, wanted, "the frame"), TABLE)
+        return Source(_packed_columns(source, options, "the frame"), TABLE)
     _check(source)
     paths = paths_of(source, given)
     kind = format_of(paths, given)
@@ -56,7 +57,7 @@ def open_source(session: SparkSession, source: Any, wanted: Wanted, given: str |
             f"a cluster reads {', '.join(FORMATS)} files and Spark DataFrames, not {kind}: read {paths[0]} with "
             "Spark, as in session.read.csv, and give the DataFrame"
         )
-    return _of_lines(session, paths, kind) if kind in LINES else _of_tables(session, paths, wanted)
+    return _of_lines(session, paths, kind) if kind in LINES else _of_tables(session, paths, options)
 
 
 def _check(source: Any) -> None:
@@ -130,11 +131,11 @@ def _of_lines(session: SparkSession, paths: list[str], kind: str) -> Source:
     return Source(_packed(reduce(lambda one, other: one.union(other), map(read, paths))), kind)
 
 
-def _of_tables(session: SparkSession, paths: list[str], wanted: Wanted) -> Source:
+def _of_tables(session: SparkSession, paths: list[str], options: ReadOptions) -> Source:
     """Read each file's columns by name, in any order and among any others."""
     if len(paths) > MAX_ORDERED_FILES:
-        return Source(_packed_columns(merged_tables(session, paths), wanted, "the source"), TABLE)
-    parts = [_packed_columns(session.read.parquet(path), wanted, path) for path in paths]
+        return Source(_packed_columns(merged_tables(session, paths), options, "the source"), TABLE)
+    parts = [_packed_columns(session.read.parquet(path), options, path) for path in paths]
     return Source(session.sparkContext.union(parts) if len(parts) > 1 else parts[0], TABLE)
 
 
@@ -143,9 +144,9 @@ def merged_tables(session: SparkSession, paths: list[str]) -> DataFrame:
     return session.read.option("mergeSchema", "true").parquet(*paths)
 
 
-def _packed_columns(frame: DataFrame, wanted: Wanted, name: str) -> RDD[bytes]:
+def _packed_columns(frame: DataFrame, options: ReadOptions, name: str) -> RDD[bytes]:
     """Pack the wanted columns, or raise if one is missing; ``name`` is for messages."""
-    columns = Rowing(wanted, Complaints(skip=False)).expect(list(frame.columns), name)
+    columns = DocumentBatcher(options, RowErrors(skip=False)).expect(list(frame.columns), name)
     return _packed(frame.select(*(f"`{column}`" for column in columns)))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic.corpus.text.characters import PARAGRAPH_SEPARATOR
+from tagtopic.corpus.text.tokenizer import PARAGRAPH_SEPARATOR
 from tagtopic.explore.explorer import NothingToShowError
 from tagtopic.explore.highlighting import pieces_of
 from tagtopic.explore.views.parts import TagValue, TopicShare, topic_mix, with_numbers
