@@ -1160,7 +1160,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(f"the model has no tag predictor ({reason}): fit_tag_predictor(corpus) makes one")
         return self.tag_predictor_
 
-    def _training_corpus(self, X: Any, tags: Any) -> Collection:
+    def _training_corpus(self, X: Any, tags: Any) -> CorpusLike:
         corpus = _inputs.training_corpus(self, X, tags)
         _settings.check_settings(self, corpus)
         if not corpus.n_tokens:

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_non_negative, validate_data
 
 from tagtopic._core.arrays import Float64s
 from tagtopic._core.display import warn
-from tagtopic.corpus import Corpus, Document
+from tagtopic.corpus import Corpus, Document, validation
 from tagtopic.corpus.builder import is_missing, is_words
-from tagtopic.corpus.interface import RemoteCorpus
+from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.corpus.matrices import check_columns, column_counts, csr, keep_columns
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.validation import is_matrix
@@ -25,7 +25,7 @@ NUMERIC = [np.float64, np.float32, np.int64, np.int32]
 """The types of counts; others are converted to the first."""
 
 
-def training_corpus(model: TagTopicModel, X: Any, tags: Any) -> Collection:
+def training_corpus(model: TagTopicModel, X: Any, tags: Any) -> CorpusLike:
     """Convert training documents; those on a cluster stay there."""
     if isinstance(X, RemoteCorpus):
         if tags is not None:
