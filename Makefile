@@ -58,7 +58,7 @@ browser: java
 
 # 5,000 generated requests to the service; some minutes
 api-fuzz: $(VENV)/.installed-dev
-	TAGTOPIC_API_CASES=5000 $(BIN)/python -m pytest -x tests/explore/test_api_description.py
+	TAGTOPIC_API_CASES=5000 $(BIN)/python -m pytest -x tests/explore/test_openapi.py
 
 # 200,000 generated files to the readers; about 15 minutes
 fuzz: $(VENV)/.installed-dev

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Command
-from tests.explore.test_report import unpacked
+from tests.explore.test_report import decompressed
 
 from tagtopic import Corpus
 from tagtopic._core import optional
@@ -19,7 +19,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What would have been served, instead of serving it."""
 
     calls: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(app, "run", lambda *arguments, tell: calls.append(arguments))
+    monkeypatch.setattr(app, "serve", lambda *arguments, notify: calls.append(arguments))
     return calls
 
 
@@ -41,7 +41,7 @@ def test_a_report_of_model_and_documents(tagtopic: Command, model: Path, documen
     )
     assert (outcome.code, outcome.out) == (0, "")
     assert "wrote" in outcome.err
-    pages = unpacked(output.read_text("utf-8"))
+    pages = decompressed(output.read_text("utf-8"))
     assert {"/audit", "/compare", "/documents/0", "/tags/0"} <= pages.keys()
     assert 'class="w c' in pages["/documents/0"]  # the text is in the file
 
@@ -50,10 +50,10 @@ def test_a_report_without_documents_and_of_a_saved_corpus(
     tagtopic: Command, model: Path, documents: Path, tmp_path: Path
 ) -> None:
     assert tagtopic("report", model, "-o", tmp_path / "a.html", "--max-tags", 2, "-q").code == 0
-    assert sum(path.startswith("/tags/") for path in unpacked((tmp_path / "a.html").read_text("utf-8"))) == 2
+    assert sum(path.startswith("/tags/") for path in decompressed((tmp_path / "a.html").read_text("utf-8"))) == 2
     Corpus.read(documents, text="body", tags=["author"]).save(tmp_path / "letters.corpus")
     assert tagtopic("report", model, "--corpus", tmp_path / "letters.corpus", "-o", tmp_path / "b.html").code == 0
-    assert "/documents/59" in unpacked((tmp_path / "b.html").read_text("utf-8"))
+    assert "/documents/59" in decompressed((tmp_path / "b.html").read_text("utf-8"))
 
 
 def test_mistakes_are_told(tagtopic: Command, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A small model of letters by three authors, with its documents and texts; and one whose every name is hostile."""
+"""Fixtures: a small model of letters by three authors with documents and texts, and a model with hostile names."""
 
 import random
 
@@ -30,7 +30,7 @@ HOSTILE = (
 
 
 def letters(n: int = 60) -> tuple[list[str], list[list[str]]]:
-    """Documents of three authors, each with words of their own, over four years."""
+    """Documents of three authors with disjoint vocabularies, over four years."""
     rng = random.Random(0)
     texts, tags = [], []
     for i in range(n):
@@ -58,7 +58,7 @@ def bare(explorer: Explorer) -> Explorer:
 
 @pytest.fixture(scope="session")
 def hostile() -> Explorer:
-    """Tags, words, ids, texts and the model's name are all meant to break out."""
+    """A model whose tags, words, ids, texts and name are injection attempts."""
     rng = random.Random(0)
     words = [name.replace(" ", "_") for name in HOSTILE]
     texts = [" ".join(rng.choices(words, k=12)) for _ in range(48)]

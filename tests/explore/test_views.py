@@ -1,21 +1,28 @@
-"""Views say what the model says."""
+"""Views have the results of the model."""
 
+import unicodedata
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tagtopic import LDA, TWDA, Corpus
+from tagtopic._core.arrays import largest
+from tagtopic.corpus import TextRules
 from tagtopic.explore import Explorer, views
-from tagtopic.explore.explorer import NothingToShowError, years_of
+from tagtopic.explore.explorer import NotFoundError
 from tagtopic.explore.views.audit import audit_rows
+from tagtopic.explore.views.document import find_spans
 
 
 def topic_of(explorer: Explorer, word: str) -> int:
     return int(explorer.model.components_[:, explorer.word_numbers[word]].argmax())
 
 
-def test_the_overview_counts_and_measures(explorer: Explorer) -> None:
+def test_overview_has_counts_quality_and_topics(explorer: Explorer) -> None:
     view = views.overview(explorer)
     assert (view.name, view.kind, view.n_topics, view.n_tags, view.n_documents) == ("letters", "TWDA", 3, 7, 60)
     assert [summary.share for summary in view.topics] == sorted((s.share for s in view.topics), reverse=True)
@@ -26,7 +33,7 @@ def test_the_overview_counts_and_measures(explorer: Explorer) -> None:
     assert {kind.kind: kind.tags for kind in view.kinds} == {"author": 3, "year": 4}
 
 
-def test_without_documents_there_is_no_quality(bare: Explorer) -> None:
+def test_views_without_documents_have_no_quality_and_no_documents(bare: Explorer) -> None:
     view = views.overview(bare)
     assert (view.quality, view.n_documents) == (None, None)
     assert views.topic(bare, 0).documents is None
@@ -34,15 +41,15 @@ def test_without_documents_there_is_no_quality(bare: Explorer) -> None:
     assert views.tag(bare, 0).document_topics is None
 
 
-def test_held_out_perplexity_is_shown_where_there_is_one(explorer: Explorer) -> None:
+def test_overview_has_validation_perplexity_by_iteration(explorer: Explorer) -> None:
     assert views.overview(explorer).curve.held_out == ()
     corpus = explorer.documents
-    watched = TWDA(2, random_state=0, progress=False, max_iter=4, validation_fraction=0.2).fit(corpus)
-    curve = views.overview(Explorer(watched)).curve
-    assert [iteration for iteration, _ in curve.held_out] == list(range(1, watched.n_iter_ + 1))
+    validated = TWDA(2, random_state=0, progress=False, max_iter=4, validation_fraction=0.2).fit(corpus)
+    curve = views.overview(Explorer(validated)).curve
+    assert [iteration for iteration, _ in curve.held_out] == list(range(1, validated.n_iter_ + 1))
 
 
-def test_a_topic_has_its_author_words_documents_and_years(explorer: Explorer) -> None:
+def test_topic_has_words_tags_documents_and_trend(explorer: Explorer) -> None:
     number = topic_of(explorer, "monster")
     view = views.topic(explorer, number, 8)
     words = {word.word for word in view.words}
@@ -57,12 +64,7 @@ def test_a_topic_has_its_author_words_documents_and_years(explorer: Explorer) ->
     assert len(view.near) == 2
 
 
-def test_years_are_a_kind_whose_tags_are_years() -> None:
-    assert list(years_of(("year:2001", "year:1999", "year:2000", "by:Ada"))) == [1999, 2000, 2001]
-    assert years_of(("code:1999", "code:x", "code:y", "by:Ada")) == {}
-
-
-def test_a_tag_has_its_topics_words_documents_and_doubtful_uses(explorer: Explorer) -> None:
+def test_tag_has_topics_documents_similar_tags_and_suspicious_uses(explorer: Explorer) -> None:
     _ = explorer.audit
     number = explorer.tag_numbers["author:Mary"]
     view = views.tag(explorer, number)
@@ -82,7 +84,7 @@ def test_a_tag_has_its_topics_words_documents_and_doubtful_uses(explorer: Explor
     assert "author:Jane" in [tag.tag for tag in view.similar]
 
 
-def test_a_document_is_read_as_the_model_reads_it(explorer: Explorer) -> None:
+def test_document_has_the_weights_and_assignments_of_the_model(explorer: Explorer) -> None:
     view = views.document(explorer, 4)
     weights = dict(explorer.model.rank_tags(explorer.documents[4:5])[0])
     assert {tag.tag: tag.weight for tag in view.tags} == pytest.approx(weights)
@@ -91,26 +93,26 @@ def test_a_document_is_read_as_the_model_reads_it(explorer: Explorer) -> None:
     assert {word.topic for word in view.words} == {topic_of(explorer, "monster")}
     assert view.text is not None
     assert explorer.texts is not None
-    assert "".join(piece.text for piece in view.text) == explorer.texts[4]
-    for piece in view.text:
-        if piece.word >= 0:
-            assert view.words[piece.word].word == piece.text.lower()
+    assert "".join(span.text for span in view.text) == explorer.texts[4]
+    for span in view.text:
+        if span.word >= 0:
+            assert view.words[span.word].word == span.text.lower()
     assert not {tag.tag for tag in view.missing} & set(weights)
 
 
-def test_a_typed_text_is_a_document_too(explorer: Explorer) -> None:
-    view = views.examine(explorer, "The Monster feared a STORM at night", ["author:Mary", "author:Nobody"])
+def test_new_text_is_described_like_a_document(explorer: Explorer) -> None:
+    view = views.new_document(explorer, "The Monster feared a STORM at night", ["author:Mary", "author:Nobody"])
     assert view.unknown_tags == ("author:Nobody",)
     assert [tag.tag for tag in view.tags] == ["author:Mary"]
     assert view.text is not None
     assert [p.text for p in view.text if p.word >= 0] == ["Monster", "STORM", "night"]
     assert view.n_words == 3
-    empty = views.examine(explorer, "?!", [])
+    empty = views.new_document(explorer, "?!", [])
     assert (empty.n_words, empty.words, empty.tags) == (0, (), ())
 
 
-def test_what_is_not_there_is_told(explorer: Explorer, bare: Explorer) -> None:
-    for ask in (
+def test_missing_topics_tags_documents_and_models_raise(explorer: Explorer, bare: Explorer) -> None:
+    for request in (
         lambda: views.topic(explorer, 3),
         lambda: views.tag(explorer, 7),
         lambda: views.document(explorer, 60),
@@ -119,13 +121,13 @@ def test_what_is_not_there_is_told(explorer: Explorer, bare: Explorer) -> None:
         lambda: views.audit(bare),
         lambda: views.compare(bare),
     ):
-        with pytest.raises(NothingToShowError):
-            ask()
+        with pytest.raises(NotFoundError):
+            request()
     with pytest.raises(ValueError, match="there are 1 texts for 60 documents"):
         Explorer(explorer.model, explorer.corpus, texts=["one"])
 
 
-def test_tags_are_found_by_a_part_of_their_name(explorer: Explorer) -> None:
+def test_tags_are_found_by_part_of_their_name(explorer: Explorer) -> None:
     assert [tag.tag for tag in views.find_tags(explorer, "ada").tags] == ["author:Ada"]
     assert [tag.tag for tag in views.find_tags(explorer, "a").tags][:3] == ["author:Mary", "author:Jane", "author:Ada"]
     assert views.find_tags(explorer, kind="year").total == 4
@@ -145,7 +147,7 @@ def test_documents_are_found_by_id_and_by_words(explorer: Explorer) -> None:
     assert views.find_documents(explorer, "no such words").total == 0
 
 
-def test_the_audit_has_rows_to_act_on(explorer: Explorer) -> None:
+def test_audit_view_and_rows_are_those_of_the_report(explorer: Explorer) -> None:
     view = views.audit(explorer, 5)
     assert view.n_entries == 120
     assert len(view.entries) == 5
@@ -156,10 +158,10 @@ def test_the_audit_has_rows_to_act_on(explorer: Explorer) -> None:
         next(audit_rows(explorer, "all"))
 
 
-def test_a_model_is_most_like_itself(explorer: Explorer) -> None:
+def test_a_model_compared_with_itself_matches_every_topic(explorer: Explorer) -> None:
     twin = Explorer(explorer.model, explorer.corpus, other=explorer.model)
     view = views.compare(twin)
-    assert view.mean_likeness == pytest.approx(1)
+    assert view.mean_similarity == pytest.approx(1)
     assert all(pair.topic == pair.other for pair in view.pairs)
     assert view.moved[0].value == pytest.approx(1, abs=1e-3)
     different = views.compare(explorer)
@@ -168,13 +170,13 @@ def test_a_model_is_most_like_itself(explorer: Explorer) -> None:
     assert replace(different.first, quality=None, name="") == replace(view.first, quality=None, name="")
 
 
-def test_models_without_words_in_common_cannot_be_compared(explorer: Explorer) -> None:
+def test_models_without_shared_words_cannot_be_compared(explorer: Explorer) -> None:
     foreign = LDA(2, max_iter=2, progress=False).fit(Corpus.from_counts([[1, 2], [2, 1]], words=["x", "y"]))
-    with pytest.raises(NothingToShowError, match="no word in common"):
+    with pytest.raises(NotFoundError, match="no word in common"):
         views.compare(Explorer(explorer.model, other=foreign))
 
 
-def test_a_model_without_tags_has_views_too() -> None:
+def test_views_of_a_model_without_tags() -> None:
     corpus = Corpus.from_counts(np.eye(6, dtype=int) + 1)
     explorer = Explorer(LDA(2, max_iter=3, progress=False, random_state=0).fit(corpus), corpus)
     assert views.overview(explorer).n_tags == 0
@@ -183,4 +185,36 @@ def test_a_model_without_tags_has_views_too() -> None:
     assert views.find_tags(explorer).total == 0
     assert not explorer.can_audit
     with pytest.raises(ValueError, match="trained on counts"):
-        views.examine(explorer, "a text")
+        views.new_document(explorer, "a text")
+
+
+@given(st.lists(st.text(max_size=6) | st.sampled_from(["engine", "a_b", "été", "ﬁ", "-", " "])).map("".join))
+def test_spans_concatenate_to_the_text_and_name_its_words(text: str) -> None:
+    rules = TextRules(stop_words=None, min_length=1)
+    vocabulary = {"engine", "a_b", "été", "fi", "a"}
+    spans = find_spans(text, rules, vocabulary)
+    assert "".join(span.text for span in spans) == text
+    found = [span.word for span in spans if span.word is not None]
+    expected = Counter(word for word in rules.tokens(text) if word in vocabulary)
+    # characters that stand for several ("℀" is "a/c") are highlighted as a whole or not at all
+    assert Counter(found) <= expected
+    if unicodedata.is_normalized("NFKC", text):
+        assert Counter(found) == expected
+
+
+def test_bigrams_are_one_span() -> None:
+    rules = TextRules(stop_words=None, bigrams=0.5)
+    vocabulary = {"machine translation", "machine", "of"}
+    found = [p for p in find_spans("Machine translation of a machine. Translation", rules, vocabulary) if p.word]
+    assert [(p.text, p.word) for p in found] == [
+        ("Machine translation", "machine translation"),
+        ("of", "of"),
+        ("machine", "machine"),
+    ]
+
+
+@given(st.lists(st.integers(0, 5), max_size=30), st.integers(0, 35))
+def test_largest_equals_a_stable_sort(values: list[int], n: int) -> None:
+    array = np.array(values, np.float64)
+    order = np.argsort(-array, kind="stable")[:n]
+    assert largest(array, range(len(array)), n) == [(int(i), float(array[i])) for i in order]

@@ -108,8 +108,8 @@ def serve(
     from tagtopic._core.optional import require
 
     require("fastapi", "uvicorn", "jinja2", extra="explore", purpose="tagtopic serve")
-    from tagtopic.explore.service.app import run
-    from tagtopic.explore.service.guard import is_this_machine
+    from tagtopic.explore.service.app import serve as run_server
+    from tagtopic.explore.service.middleware import is_loopback
 
     if token is not None and not token.strip():
         raise ValueError("--token is empty: give one, or leave the option out")
@@ -118,9 +118,9 @@ def serve(
         skip_errors=False, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
     explorer = open_explorer(model, corpus, columns, compare, name, jobs=jobs, quiet=quiet)
-    if token is None and not is_this_machine(host):
+    if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)  # whoever can reach the address could look otherwise
-    run(explorer, host, port, token, tell=lambda line: remark(line, quiet=quiet))
+    run_server(explorer, host, port, token, notify=lambda message: remark(message, quiet=quiet))
 
 
 def open_explorer(

@@ -1,6 +1,6 @@
-"""The explorer: views of a model and its documents, as pages, as an API, as one file, and as figures in a notebook.
+"""The explorer: views of a model and its documents as web pages, JSON API, self-contained report and plots.
 
-``views`` turns a model (and documents) into plain values; everything else here only shows them.
+``views`` computes plain values from a model and documents; the other modules present them.
 """
 
 from tagtopic.explore.explorer import Explorer

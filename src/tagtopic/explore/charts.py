@@ -1,7 +1,7 @@
-"""Lines and areas for the templates to draw: numbers in, coordinates out.
+"""Line charts: the coordinates that templates draw as SVG.
 
-Charts are plain SVG made on the server: they are there without JavaScript, print, follow the theme, and an overview
-weighs kilobytes (docs/decisions/server-side-charts.md).
+Charts are SVG rendered on the server: they need no JavaScript, can be printed, follow the colour scheme and take a few
+kilobytes (docs/decisions/server-side-charts.md).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 RIGHT, TOP, BOTTOM = 8.0, 12.0, 22.0
-LETTER, GAP = 7.5, 8.0
-"""How wide a letter of a label is, and how far a label stands from the line, which must not run through it."""
+CHARACTER_WIDTH, LABEL_GAP = 7.5, 8.0
+"""Width of a character of a label, and the gap between label and chart."""
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A mark on an axis: where, and what it says."""
+    """A tick of an axis: its coordinate and label."""
 
     at: float
     label: str
@@ -24,7 +24,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Line:
-    """A line in a box: its points as SVG takes them, marks on the axes, and the places of special points."""
+    """A line chart in SVG coordinates: points of the line, ticks of the axes, and vertical marks."""
 
     width: float
     height: float
@@ -36,8 +36,8 @@ class Line:
     marks: tuple[float, ...]
 
     @property
-    def floor(self) -> float:
-        """Where the horizontal axis is."""
+    def baseline(self) -> float:
+        """The vertical coordinate of the horizontal axis."""
         return self.height - BOTTOM
 
 
@@ -50,29 +50,29 @@ def line(
     from_zero: bool = False,
     percent: bool = False,
 ) -> Line:
-    """The line through these points, scaled to the box; ``marks`` are further places on the horizontal axis."""
+    """Scale points (x, y) to a chart of this size; ``marks`` are values of x to mark."""
     xs, ys = [x for x, _ in values], [y for _, y in values]
     low_x, high_x = min(xs), max(xs)
     low_y, high_y = (0.0 if from_zero else min(ys)), max(ys)
     span_x, span_y = (high_x - low_x) or 1.0, (high_y - low_y) or 1.0
     labels = {y: _label(y, percent=percent) for y in (low_y, high_y)}
-    left = round(LETTER * max(map(len, labels.values())) + GAP, 1)
+    left = round(CHARACTER_WIDTH * max(map(len, labels.values())) + LABEL_GAP, 1)
 
-    def across(x: float) -> float:
+    def to_x(x: float) -> float:
         return round(left + (x - low_x) / span_x * (width - left - RIGHT), 1)
 
-    def up(y: float) -> float:
+    def to_y(y: float) -> float:
         return round(height - BOTTOM - (y - low_y) / span_y * (height - TOP - BOTTOM), 1)
 
     return Line(
         width=width,
         height=height,
         left=left,
-        points=" ".join(f"{across(x)},{up(y)}" for x, y in values),
-        last=(across(xs[-1]), up(ys[-1])),
-        x_ticks=tuple(Tick(across(x), f"{x:g}") for x in dict.fromkeys((low_x, high_x))),
-        y_ticks=tuple(Tick(up(y), label) for y, label in labels.items()),
-        marks=tuple(across(x) for x in marks if low_x <= x <= high_x),
+        points=" ".join(f"{to_x(x)},{to_y(y)}" for x, y in values),
+        last=(to_x(xs[-1]), to_y(ys[-1])),
+        x_ticks=tuple(Tick(to_x(x), f"{x:g}") for x in dict.fromkeys((low_x, high_x))),
+        y_ticks=tuple(Tick(to_y(y), label) for y, label in labels.items()),
+        marks=tuple(to_x(x) for x in marks if low_x <= x <= high_x),
     )
 
 

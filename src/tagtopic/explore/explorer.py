@@ -1,11 +1,7 @@
-"""A model, and documents if there are any, made ready to be looked at.
+"""A fitted model, with or without documents, prepared for views.
 
-An explorer may be asked from many threads at once. What is slow for many documents (their posteriors, the audit) is
-made once, when first asked for or in the background by ``warm``.
-
-What a person is told when there is nothing to show.
-
-A value that takes long, made once: whoever comes while it is being made waits for it.
+An `Explorer` may be used from several threads. What is slow to compute for many documents (posteriors, audit) is
+computed once, at first use or in the background by `Explorer.warm`.
 """
 
 from __future__ import annotations
@@ -35,55 +31,80 @@ if TYPE_CHECKING:
     from tagtopic.tagging.audit import TagOnDocument, TagReport
 
 
-class NothingToShowError(ValueError):
-    """What was asked for is not there: no such topic, tag or document, or nothing was given to show it from."""
+class NotFoundError(ValueError):
+    """A topic, tag or document that does not exist, or a view that lacks its documents or its second model."""
 
 
-Value = TypeVar("Value")
+_YEAR = re.compile(r"(1[5-9]|20)\d\d")
+
+_Value = TypeVar("_Value")
 
 
-class Once(Generic[Value]):
-    """Calls ``make`` when first asked, from whichever thread; an error is not kept but raised to who asked."""
+class LazyValue(Generic[_Value]):
+    """A value computed at first use, once for all threads; an exception is raised to the caller and not cached."""
 
-    def __init__(self, make: Callable[[], Value]) -> None:
-        self._make = make
+    def __init__(self, compute: Callable[[], _Value]) -> None:
+        self._compute = compute
         self._lock = threading.Lock()
-        self._made: tuple[Value] | None = None
+        self._value: tuple[_Value] | None = None
 
-    def get(self) -> Value:
-        """The value, made now if it is not there."""
-        if self._made is None:
+    def get(self) -> _Value:
+        """Return the value; compute it, or wait for the thread that is computing it."""
+        if self._value is None:
             with self._lock:
-                if self._made is None:
-                    self._made = (self._make(),)
-        return self._made[0]
+                if self._value is None:
+                    self._value = (self._compute(),)
+        return self._value[0]
 
     @property
     def ready(self) -> bool:
-        """Whether ``get`` would return at once."""
-        return self._made is not None
+        """Whether `get` returns at once."""
+        return self._value is not None
 
     @property
-    def being_made(self) -> bool:
-        """Whether somebody is making it now."""
+    def computing(self) -> bool:
+        """Whether a thread is computing the value."""
         return self._lock.locked()
 
 
 class Explorer:
-    """A fitted model with what there is to see beside it.
+    """A fitted model and the documents to show with it: what pages, API, report and plots are made from.
 
     Parameters
     ----------
-    model:
+    model : TWDA, TWTM or LDA
         A fitted model.
-    corpus:
-        Documents, if there are any to show.
-    texts:
-        The documents' texts in the order of the corpus; by default those that the corpus keeps, if it does.
-    name:
-        What the model is called on its pages.
-    other, other_name:
-        A second model to compare with.
+    corpus : Corpus, optional
+        Documents to show. Without them there are no document pages, no audit and no measure of quality.
+    texts : sequence of str, optional
+        Texts of the documents, in the order of the corpus, to highlight words in; by default those that the
+        corpus keeps, if it does.
+    name : str, default="model"
+        Name of the model in titles.
+    other : TWDA, TWTM or LDA, optional
+        A second fitted model to compare with.
+    other_name : str, default="other model"
+        Name of the second model.
+
+    Attributes
+    ----------
+    model : TWDA, TWTM or LDA
+        The model.
+    corpus : Corpus or None
+        The documents in the columns of the model.
+    posteriors : DocumentPosteriors
+        Topic mixes and tag weights of all documents.
+    quality : Quality or None
+        Perplexity and share of the words explained by tags, on a sample of the documents.
+    audit : TagReport
+        The audit of the documents' tags.
+    can_audit : bool
+        Whether there are tagged documents and a model that can audit them.
+
+    Raises
+    ------
+    ValueError
+        If the number of texts is not the number of documents.
 
     Examples
     --------
@@ -115,29 +136,29 @@ class Explorer:
         self.name = name
         self.other, self.other_name = other, other_name
         self.other_corpus = None if corpus is None or other is None else other.aligned(corpus)
-        self._posteriors = Once(self._infer_all)
-        self._by_tag: Once[Any] = Once(lambda: sp.csc_array(self.posteriors.weights))
-        self._quality = Once(self._measure)
-        self._audit = Once(self._audit_all)
+        self._posteriors = LazyValue(self._infer_all)
+        self._weights_by_tag: LazyValue[Any] = LazyValue(lambda: sp.csc_array(self.posteriors.weights))
+        self._quality = LazyValue(self._measure_quality)
+        self._audit = LazyValue(self._audit_all)
 
     @cached_property
     def tag_numbers(self) -> dict[str, int]:
-        """The number of each tag: its place among the model's tags."""
+        """The number of each tag: its row in the model's tag arrays."""
         return {tag: number for number, tag in enumerate(self.model.tag_names_)}
 
     @cached_property
     def word_numbers(self) -> dict[str, int]:
-        """The column of each word."""
+        """The number of each word: its column in the model's word arrays."""
         return {word: number for number, word in enumerate(self.model.words_)}
 
     @cached_property
-    def searchable_tags(self) -> list[str]:
-        """The tags as they are searched."""
+    def folded_tags(self) -> list[str]:
+        """The tags in the form that searches compare: case-folded."""
         return [tag.casefold() for tag in self.model.tag_names_]
 
     @cached_property
     def document_numbers(self) -> dict[str, int]:
-        """The place of each document; of documents with the same id, the first's."""
+        """The number of each document by id; the first one's where ids repeat."""
         ids = () if self.corpus is None else self.corpus.ids
         numbers: dict[str, int] = {}
         for number, name in enumerate(ids):
@@ -146,68 +167,68 @@ class Explorer:
 
     @cached_property
     def tag_roots(self) -> Floats:
-        """The square roots of the tags' topics, from which their likeness is made."""
+        """Square roots of the tags' topic distributions, the factors of their Bhattacharyya similarity."""
         return np.sqrt(self.model.tag_topics_)
 
     @cached_property
     def topic_words(self) -> list[tuple[str, ...]]:
-        """The ten likeliest words of each topic: pages name topics by the first of them, many times."""
+        """The ten most probable words of each topic; the first few are its label on every page."""
         topics = range(len(self.model.components_))
         return [tuple(word for word, _ in self.model.top_words(topic, 10)) for topic in topics]
 
     @cached_property
-    def topic_likeness(self) -> Float64s:
-        """How alike topics are: (topics, topics)."""
+    def topic_similarity(self) -> Float64s:
+        """Bhattacharyya similarity of topics: (topics, topics)."""
         return topic_similarity(self.model.components_)
 
     @property
     def documents(self) -> Corpus:
-        """The documents; an error if there are none."""
+        """The documents; raises `NotFoundError` if there are none."""
         if self.corpus is None:
-            raise NothingToShowError("no documents were given beside the model: start with --corpus to see them")
+            raise NotFoundError("no documents were given beside the model: start with --corpus to see them")
         return self.corpus
 
     @property
     def posteriors(self) -> DocumentPosteriors:
-        """Topic mix and tag weights of every document."""
+        """Topic mixes and tag weights of all documents."""
         return self._posteriors.get()
 
     @property
     def weights_by_tag(self) -> Any:
-        """CSC (documents, tags): the same weights, one tag after the other."""
-        return self._by_tag.get()
+        """The tag weights by tag: CSC (documents, tags)."""
+        return self._weights_by_tag.get()
 
     @property
     def quality(self) -> Quality | None:
-        """How well the model tells the documents' words; None without documents."""
+        """How well the model predicts the documents' words; None without documents."""
         return self._quality.get()
 
     @property
     def can_audit(self) -> bool:
-        """Whether there are documents with tags to audit, and a model that can."""
+        """Whether there are tagged documents and a model that can audit them."""
         return self.corpus is not None and self.corpus.tags.nnz > 0 and self.model.tag_predictor_ is not None
 
     @property
     def audit(self) -> TagReport:
-        """The audit of the documents' tags; an error if there is nothing to audit."""
+        """The audit of the documents' tags; raises `NotFoundError` if there is nothing to audit."""
         if not self.can_audit:
             if self.corpus is None:
-                raise NothingToShowError("an audit needs documents: start with --corpus")
-            raise NothingToShowError("there are no tags to audit: neither these documents nor the model have any")
+                raise NotFoundError("an audit needs documents: start with --corpus")
+            raise NotFoundError("there are no tags to audit: neither these documents nor the model have any")
         return self._audit.get()
 
     @property
     def audit_ready(self) -> bool:
-        """Whether the audit is there already."""
+        """Whether the audit has been computed."""
         return self._audit.ready
 
     @cached_property
     def audit_by_tag(self) -> dict[str, Records[TagOnDocument]]:
-        """The entries of the audit by tag, worst first."""
+        """The entries of the audit by tag, least plausible first."""
         return self.audit.entries.by("tag")
 
     def infer(self, corpus: Corpus) -> DocumentPosteriors:
-        """Topic mixes and tag weights of documents that are in the model's columns."""
+        """Infer topic mixes and tag weights of documents that are in the columns of the model."""
         return LocalEngine(self.model.n_jobs).infer(corpus, self.model.parameters_, self.method_for_new_documents)
 
     @property
@@ -217,39 +238,39 @@ class Explorer:
 
     @property
     def reads_texts(self) -> bool:
-        """Whether the model knows how texts become words; of a tokenizer, a model file keeps only the name."""
+        """Whether the model can tokenize texts: false after a fit to counts, or without its custom tokenizer."""
         rules = self.model.rules_
         return rules is not None and not isinstance(rules.tokenizer, str)
 
     @cached_property
     def years(self) -> dict[int, list[int]]:
-        """The tags of each year, if a kind of tag is years."""
+        """The numbers of the tags of each year, if the tags of one kind are years."""
         return years_of(self.model.tag_names_)
 
     def warm(self) -> threading.Thread:
-        """Compile what pages need, and make what is slow, in a thread of its own; the thread."""
-        return _in_background(self._warm)
+        """Compile the kernels and compute what is slow in a background thread, and return the thread."""
+        return _start_thread(self._warm)
 
     def warm_audit(self) -> None:
-        """See to it that the audit is being made."""
-        if not (self._audit.ready or self._audit.being_made):
-            _in_background(self._audit.get)
+        """Start the audit in the background, unless it is ready or under way."""
+        if not (self._audit.ready or self._audit.computing):
+            _start_thread(self._audit.get)
 
     def _warm(self) -> None:
         if self.reads_texts:
-            from tagtopic.explore.views import examine
+            from tagtopic.explore.views import new_document
 
-            examine(self, " ".join(self.model.words_[:3]), self.model.tag_names_[:1])
+            new_document(self, " ".join(self.model.words_[:3]), self.model.tag_names_[:1])
         _ = self.quality
         if self.corpus is not None:
             _ = self.weights_by_tag
         if self.can_audit:
             _ = self.audit
 
-    def _measure(self) -> Quality | None:
-        from tagtopic.explore.views.overview import quality
+    def _measure_quality(self) -> Quality | None:
+        from tagtopic.explore.views.overview import measure_quality
 
-        return None if self.corpus is None else quality(self.model, self.corpus)
+        return None if self.corpus is None else measure_quality(self.model, self.corpus)
 
     def _infer_all(self) -> DocumentPosteriors:
         return self.infer(self.documents)
@@ -258,17 +279,14 @@ class Explorer:
         return self.model.audit_tags(self.documents)
 
 
-def _in_background(work: Callable[[], object]) -> threading.Thread:
-    thread = threading.Thread(target=work, name="tagtopic-warm", daemon=True)
+def _start_thread(target: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=target, name="tagtopic-warm", daemon=True)
     thread.start()
     return thread
 
 
-YEAR = re.compile(r"(1[5-9]|20)\d\d")
-
-
 def years_of(tag_names: tuple[str, ...]) -> dict[int, list[int]]:
-    """The tags of each year, in order, if most tags of some kind are years; of several such kinds, the largest."""
+    """The numbers of the tags of each year, if at least 80% of the tags of a kind are years; the largest such kind."""
     by_kind: dict[str, list[int]] = defaultdict(list)
     for column, name in enumerate(tag_names):
         by_kind[kind_of(name)].append(column)
@@ -277,7 +295,7 @@ def years_of(tag_names: tuple[str, ...]) -> dict[int, list[int]]:
         years: dict[int, list[int]] = defaultdict(list)
         for column in columns:
             value = tag_names[column].rpartition(":")[2].strip()
-            if YEAR.fullmatch(value):
+            if _YEAR.fullmatch(value):
                 years[int(value)].append(column)
         if len(years) > len(best) and len(years) >= 0.8 * len(columns):
             best = dict(sorted(years.items()))

@@ -1,8 +1,8 @@
-"""The report: the same views in one file that needs nothing from elsewhere.
+"""The report: all views in one self-contained HTML file.
 
-Pages are made by the templates of the service, packed some at a time (gzip, base64), and unpacked when they are opened:
-a page of a tag weighs about half a kilobyte so. What is on the first page is there without JavaScript. A content
-security policy in the file itself allows no script and no style but its own two.
+Pages are rendered with the templates of the service, compressed in chunks (gzip, base64), and decompressed when they
+are opened; a tag page takes about half a kilobyte. The overview needs no JavaScript. The content security policy of
+the file allows its own script and style only, and no network access.
 """
 
 from __future__ import annotations
@@ -23,27 +23,33 @@ import numpy as np
 from tagtopic._core.files import write_text
 from tagtopic._core.threads import ThreadPool
 from tagtopic.explore import views
-from tagtopic.explore.csv import csv_pieces
-from tagtopic.explore.rendering import Renderer, static_file
-from tagtopic.explore.views.audit import PARTS, audit_rows
+from tagtopic.explore.rendering import Renderer, csv_chunks, static_file
+from tagtopic.explore.views.audit import AUDIT_TABLES, audit_rows
 from tagtopic.explore.views.search import DocumentList, FoundDocument, TagList
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
 
-CHUNK = 40
-"""Pages packed together: more pack better, fewer open sooner."""
+PAGES_PER_CHUNK = 40
+"""Pages compressed together: more compress better, fewer open faster."""
 
-FILE_ROWS = 20_000
-"""Rows of each table of the audit, the worst first: about a megabyte of a report with the longest of them."""
+MAX_CSV_ROWS = 20_000
+"""Rows per CSV table of the audit, least plausible first: at most about a megabyte of the report."""
 
-LISTED = 300
-"""Names in the list of tags; the search finds the others."""
+MAX_LISTED_TAGS = 300
+"""Tags on the page of tags; the search finds the others."""
 
 
 @dataclass(frozen=True)
 class ReportLimits:
-    """How many tags (the most used) and documents get a page of their own.
+    """Limits on the pages of a report.
+
+    Parameters
+    ----------
+    tags : int, default=2000
+        Tags that get a page, most frequent first.
+    documents : int, default=200
+        Documents that get a page: first those that other pages link to.
 
     Examples
     --------
@@ -57,7 +63,16 @@ class ReportLimits:
 
 
 def write_report(explorer: Explorer, path: str | PathLike[str], limits: ReportLimits | None = None) -> None:
-    """Write the report to a file, whole or not at all.
+    """Write a report to a self-contained HTML file, atomically.
+
+    Parameters
+    ----------
+    explorer : Explorer
+        The model and documents to report.
+    path : str or path-like
+        The file to write; missing folders are created.
+    limits : ReportLimits, optional
+        Limits on the number of pages.
 
     Examples
     --------
@@ -79,22 +94,22 @@ def write_report(explorer: Explorer, path: str | PathLike[str], limits: ReportLi
 
 
 def render_report(explorer: Explorer, limits: ReportLimits) -> str:
-    """The report as HTML."""
-    chosen = {"tags": _tags(explorer, limits.tags), "documents": _documents(explorer, limits.documents)}
-    renderer = Renderer(root="#", has=lambda kind, number: number in chosen.get(kind, ()), live=False)
+    """Render the report as HTML."""
+    selected = {"tags": _select_tags(explorer, limits.tags), "documents": _select_documents(explorer, limits.documents)}
+    renderer = Renderer(root="#", has_page=lambda kind, number: number in selected.get(kind, ()), live=False)
     if explorer.can_audit:
         _ = explorer.audit
     overview = renderer.fragment("overview", view=views.overview(explorer))
     pages: dict[str, int] = {}
     chunks: list[str] = []
-    made = chain([("/", overview)], _pages(explorer, renderer, chosen))
-    while part := list(islice(made, CHUNK)):
-        pages |= dict.fromkeys((path for path, _ in part), len(chunks))
-        chunks.append(_packed(dict(part)))
-    files: dict[str, int] = {}  # apart from the pages: what is in them is text, and never shown as HTML
+    rendered = chain([("/", overview)], _pages(explorer, renderer, selected))
+    while chunk := list(islice(rendered, PAGES_PER_CHUNK)):
+        pages |= dict.fromkeys((path for path, _ in chunk), len(chunks))
+        chunks.append(_compress(dict(chunk)))
+    files: dict[str, int] = {}  # separate from the pages: their text is never inserted as HTML
     for file, text in _files(explorer):
         files[file] = len(chunks)
-        chunks.append(_packed({file: text}))
+        chunks.append(_compress({file: text}))
     style, script = static_file("explorer.css").decode(), _script()
     return renderer.render(
         "report.html",
@@ -107,95 +122,95 @@ def render_report(explorer: Explorer, limits: ReportLimits) -> str:
         pages=_json(pages),
         files=_json(files),
         chunks=chunks,
-        index=_json(_index(explorer, chosen["tags"])),
+        index=_json(_search_index(explorer, selected["tags"])),
         style=style,
         script=script,
-        policy=_policy(style, script),
+        policy=_content_security_policy(style, script),
         n_tags=len(explorer.model.tag_names_),
-        shown_tags=len(chosen["tags"]),
+        shown_tags=len(selected["tags"]),
         n_documents=0 if explorer.corpus is None else len(explorer.corpus),
-        shown_documents=len(chosen["documents"]),
+        shown_documents=len(selected["documents"]),
     )
 
 
-def _pages(explorer: Explorer, renderer: Renderer, chosen: dict[str, dict[int, None]]) -> Iterator[tuple[str, str]]:
-    """Each page with its path."""
+def _pages(explorer: Explorer, renderer: Renderer, selected: dict[str, dict[int, None]]) -> Iterator[tuple[str, str]]:
+    """The pages with their paths."""
     for topic in range(len(explorer.model.components_)):
         yield f"/topics/{topic}", renderer.fragment("topic", view=views.topic(explorer, topic))
-    yield "/tags", renderer.fragment("tags", view=_tag_list(explorer, chosen["tags"]))
-    for number in chosen["tags"]:
+    yield "/tags", renderer.fragment("tags", view=_tag_list(explorer, selected["tags"]))
+    for number in selected["tags"]:
         view = views.tag(explorer, number)
         yield f"/tags/{number}", renderer.fragment("tag", view=view, can_audit=explorer.can_audit)
     if explorer.corpus is not None:
-        listed, note = _document_list(explorer, chosen["documents"])
+        listed, note = _document_list(explorer, selected["documents"])
         yield "/documents", renderer.fragment("documents", view=listed, note=note)
-        with ThreadPool(explorer.model.n_jobs) as workers:  # drawing intervals is most of the work, and uses all cores
-            documents = workers.map(lambda number: views.document(explorer, number), chosen["documents"])
+        with ThreadPool(explorer.model.n_jobs) as workers:  # sampling intervals is most of the work, and uses all cores
+            documents = workers.map(lambda number: views.document(explorer, number), selected["documents"])
         for document in documents:
             yield f"/documents/{document.number}", renderer.fragment("document", view=document)
         if explorer.can_audit:
-            yield "/audit", renderer.fragment("audit", view=views.audit(explorer), most_rows=FILE_ROWS)
-    yield "/try", renderer.fragment("try_elsewhere")
+            yield "/audit", renderer.fragment("audit", view=views.audit(explorer), max_rows=MAX_CSV_ROWS)
+    yield "/try", renderer.fragment("try_offline")
     if explorer.other is not None:
         yield "/compare", renderer.fragment("compare", view=views.compare(explorer))
 
 
 def _files(explorer: Explorer) -> Iterator[tuple[str, str]]:
-    """What can be taken away: the tables of the audit."""
+    """The files to download, with their paths: the tables of the audit."""
     if explorer.can_audit:
-        for part in PARTS:
-            rows = islice(audit_rows(explorer, part), FILE_ROWS)
-            yield f"/audit/{part}.csv", "".join(csv_pieces(rows))
+        for table in AUDIT_TABLES:
+            rows = islice(audit_rows(explorer, table), MAX_CSV_ROWS)
+            yield f"/audit/{table}.csv", "".join(csv_chunks(rows))
 
 
-def _tags(explorer: Explorer, most: int) -> dict[int, None]:
-    """The tags that get a page, the most used first."""
-    order = np.argsort(-np.asarray(explorer.model.tag_frequencies_), kind="stable")[:most]
+def _select_tags(explorer: Explorer, n: int) -> dict[int, None]:
+    """The n most frequent tags, by number."""
+    order = np.argsort(-np.asarray(explorer.model.tag_frequencies_), kind="stable")[:n]
     return dict.fromkeys(int(number) for number in order)
 
 
-def _documents(explorer: Explorer, most: int) -> dict[int, None]:
-    """The documents that get a page: those which other pages point to first, then as many of the rest as fit."""
+def _select_documents(explorer: Explorer, limit: int) -> dict[int, None]:
+    """The documents that get a page: first those that other pages link to, then others evenly spaced in the corpus."""
     if explorer.corpus is None:
         return {}
     n = len(explorer.corpus)
-    if n <= most:
+    if n <= limit:
         return dict.fromkeys(range(n))
-    pointed: dict[int, None] = {}
+    linked: dict[int, None] = {}
     if explorer.can_audit:
-        pointed |= dict.fromkeys(row.entry.document_number for row in views.audit(explorer, most // 4).entries)
-    per_topic = max(1, (most - len(pointed)) // (2 * len(explorer.model.components_)))
+        linked |= dict.fromkeys(row.entry.document_number for row in views.audit(explorer, limit // 4).entries)
+    per_topic = max(1, (limit - len(linked)) // (2 * len(explorer.model.components_)))
     for topic in range(len(explorer.model.components_)):
         found = views.topic(explorer, topic, min(20, per_topic)).documents or ()
-        pointed |= dict.fromkeys(document.number for document in found)
-    spread = dict.fromkeys(np.linspace(0, n - 1, most).astype(int).tolist())
-    return dict.fromkeys(sorted(list(pointed | spread)[:most]))
+        linked |= dict.fromkeys(document.number for document in found)
+    spread = dict.fromkeys(np.linspace(0, n - 1, limit).astype(int).tolist())
+    return dict.fromkeys(sorted(list(linked | spread)[:limit]))
 
 
-def _tag_list(explorer: Explorer, chosen: dict[int, None]) -> TagList:
-    found = views.find_tags(explorer, limit=LISTED)
-    kept = tuple(tag for tag in found.tags if tag.number in chosen)
-    return TagList("", None, len(chosen), 0, kept)
+def _tag_list(explorer: Explorer, selected: dict[int, None]) -> TagList:
+    found = views.find_tags(explorer, limit=MAX_LISTED_TAGS)
+    kept = tuple(tag for tag in found.tags if tag.number in selected)
+    return TagList("", None, len(selected), 0, kept)
 
 
-def _document_list(explorer: Explorer, chosen: dict[int, None]) -> tuple[DocumentList, str]:
+def _document_list(explorer: Explorer, selected: dict[int, None]) -> tuple[DocumentList, str]:
     corpus = explorer.documents
     found = tuple(
-        FoundDocument(corpus.ids[i], i, int(corpus[i : i + 1].lengths()[0]), corpus[i].tags[:6]) for i in chosen
+        FoundDocument(corpus.ids[i], i, int(corpus[i : i + 1].lengths()[0]), corpus[i].tags[:6]) for i in selected
     )
     note = ""
     if len(found) < len(corpus):
-        note = f"This report holds {len(found):,} of the {len(corpus):,} documents; tagtopic serve shows all."
+        note = f"This report contains {len(found):,} of the {len(corpus):,} documents; tagtopic serve shows all."
     return DocumentList("", len(found), 0, found), note
 
 
-def _index(explorer: Explorer, chosen: dict[int, None]) -> list[tuple[str, int, float]]:
-    """What the search field searches."""
+def _search_index(explorer: Explorer, selected: dict[int, None]) -> list[tuple[str, int, float]]:
+    """Names, numbers and frequencies of the tags that the search field finds."""
     model = explorer.model
-    return [(model.tag_names_[i], i, round(float(model.tag_frequencies_[i]), 5)) for i in chosen]
+    return [(model.tag_names_[i], i, round(float(model.tag_frequencies_[i]), 5)) for i in selected]
 
 
-def _packed(pages: dict[str, str]) -> str:
+def _compress(pages: dict[str, str]) -> str:
     data = json.dumps(pages, ensure_ascii=False).encode()
     return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
 
@@ -204,13 +219,13 @@ def _script() -> str:
     return static_file("explorer.js").decode() + static_file("report.js").decode()
 
 
-def _policy(style: str, script: str) -> str:
-    """Only this script and this style may be used, and nothing may be fetched."""
+def _content_security_policy(style: str, script: str) -> str:
+    """Allow this script and this style only, and no requests."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
     return f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; base-uri 'none'"
 
 
 def _json(value: Any) -> str:
-    """JSON that cannot end the element it stands in."""
+    """JSON that cannot close the script element that contains it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,9 +1,4 @@
-"""The API, version 1: the views as JSON, and inference on texts in batches.
-
-What the API takes, with its limits, and what it gives beside the views.
-
-Inference for the API: many texts at once, on one model, from any thread.
-"""
+"""The JSON API, version 1: its schemas, its routes for views, and batched inference on texts."""
 
 from __future__ import annotations
 
@@ -20,25 +15,43 @@ from pydantic import BaseModel, ConfigDict, Field
 from tagtopic._core.arrays import largest
 from tagtopic.corpus import Corpus
 from tagtopic.explore import views
-from tagtopic.explore.explorer import NothingToShowError
-from tagtopic.explore.service.batching import Batcher
-from tagtopic.explore.service.limits import Limits, Threads
-from tagtopic.explore.views.overview import TopicSummary, topics
+from tagtopic.explore.explorer import NotFoundError
+from tagtopic.explore.service.execution import Batcher, BoundedExecutor, Limits
+from tagtopic.explore.views.overview import TopicSummary, topic_summaries
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
 
-
+PREFIX = "/api/v1"
 LIMITS = Limits()
 
-Text = Annotated[str, Field(max_length=LIMITS.characters, description="A text, as it was written.")]
+Record = dict[str, Any]
+
+Text = Annotated[str, Field(max_length=LIMITS.characters, description="Plain text.")]
 Tag = Annotated[str, Field(max_length=LIMITS.tag_characters)]
 
 
-class Problem(BaseModel):
-    """What was wrong, in a sentence."""
+class ErrorDetail(BaseModel):
+    """The reason of an error, in a sentence."""
 
     detail: str
+
+
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    code: {"model": ErrorDetail, "description": description}
+    for code, description in (
+        (401, "A token is required"),
+        (404, "Not found"),
+        (413, "The body is too large"),
+        (422, "The request is not valid"),
+        (503, "Too many requests are waiting, or the request timed out"),
+    )
+}
+
+SearchText = Query(max_length=1000)
+Limit = Annotated[int, Query(ge=1, le=500, description="Maximum number of results.")]
+Offset = Annotated[int, Query(ge=0, le=10_000_000, description="Number of results to skip.")]
+Name = Annotated[str, Path(max_length=LIMITS.tag_characters)]
 
 
 class _Strict(BaseModel):
@@ -46,32 +59,33 @@ class _Strict(BaseModel):
 
 
 class Document(_Strict):
-    """A text and the tags it carries; tags that the model has never seen are told and left out."""
+    """A text and its tags. Tags that are unknown to the model are ignored and reported."""
 
     text: Text
     tags: list[Tag] = Field(default=[], max_length=LIMITS.tags)
 
 
 class InferRequest(_Strict):
-    """Documents whose topics and tag weights are wanted."""
+    """Documents to infer topics and tag weights of."""
 
     documents: list[Document] = Field(min_length=1, max_length=LIMITS.documents)
 
 
 class TagWeight(BaseModel):
-    """A tag and its weight in the document."""
+    """A tag and its weight: the share of the document's words that it explains."""
 
     tag: str
     weight: float
 
 
 class Inferred(BaseModel):
-    """A document's topic mix (one share a topic, by number), its tags by weight, and the share that no tag explains.
+    """The posterior of a document: its topic mix (the share of each topic, in the order of their numbers), its tags by
+    weight, and the share explained by no tag.
 
-    ``known_words`` counts the words that the model knows.
+    ``known_words`` is the number of words in the model's vocabulary.
     """
 
-    topics: list[float]
+    topic_summaries: list[float]
     tags: list[TagWeight]
     no_tag: float
     known_words: int
@@ -79,13 +93,13 @@ class Inferred(BaseModel):
 
 
 class InferResponse(BaseModel):
-    """One answer a document, in the order of the documents."""
+    """Posteriors, in the order of the documents."""
 
     documents: list[Inferred]
 
 
 class PredictRequest(_Strict):
-    """Texts whose tags are wanted: ``n`` of each, of some kinds only if ``kinds`` are given."""
+    """Texts to predict tags of: ``n`` per document, of these ``kinds`` only if they are given."""
 
     documents: list[Document] = Field(min_length=1, max_length=LIMITS.documents)
     n: int = Field(default=10, ge=1, le=100)
@@ -94,7 +108,7 @@ class PredictRequest(_Strict):
 
 
 class TagProbability(BaseModel):
-    """A tag and its probability."""
+    """A tag and its calibrated probability."""
 
     tag: str
     probability: float
@@ -107,40 +121,37 @@ class Predicted(BaseModel):
 
 
 class PredictResponse(BaseModel):
-    """One answer a document, in the order of the documents."""
+    """Predictions, in the order of the documents."""
 
     documents: list[Predicted]
 
 
-Record = dict[str, Any]
-
-
 @dataclass(frozen=True)
 class TextAndTags:
-    """A document as the API takes it."""
+    """A document of a request."""
 
     text: str
     tags: Sequence[str]
 
 
 def require_texts(explorer: Explorer) -> None:
-    """Raise unless it does."""
+    """Raise unless the model can tokenize texts."""
     if not explorer.reads_texts:
         raise ValueError("the model cannot read texts: it was trained on counts, or with a tokenizer of its own")
 
 
-def infer_documents(explorer: Explorer, documents: Sequence[TextAndTags]) -> list[Record]:
-    """Topics and tag weights of each document, as JSON records (``schemas.Inferred``)."""
+def infer_records(explorer: Explorer, documents: Sequence[TextAndTags]) -> list[Record]:
+    """Infer topics and tag weights of documents, as JSON records (`Inferred`)."""
     known = [[tag for tag in document.tags if tag in explorer.tag_numbers] for document in documents]
     corpus = _corpus(explorer, documents, known)
-    found = explorer.infer(corpus)
+    posteriors = explorer.infer(corpus)
     starts, names = corpus.tags.indptr.tolist(), corpus.tag_names
     lengths = np.asarray(corpus.lengths()).astype(int).tolist()
     records = []
-    for i, (mix, latent) in enumerate(zip(found.topics.tolist(), found.latent.tolist(), strict=True)):
-        part = slice(starts[i], starts[i + 1])
-        own = [names[j] for j in corpus.tags.indices[part]]
-        ranked = largest(found.weights.data[part], own, len(own))
+    for i, (mix, latent) in enumerate(zip(posteriors.topics.tolist(), posteriors.latent.tolist(), strict=True)):
+        row = slice(starts[i], starts[i + 1])
+        own = [names[j] for j in corpus.tags.indices[row]]
+        ranked = largest(posteriors.weights.data[row], own, len(own))
         records.append(
             {
                 "topics": mix,
@@ -153,13 +164,13 @@ def infer_documents(explorer: Explorer, documents: Sequence[TextAndTags]) -> lis
     return records
 
 
-def predict_tags(
+def predict_records(
     explorer: Explorer, documents: Sequence[TextAndTags], n: int, method: str, kinds: Sequence[str] | None
 ) -> list[Record]:
-    """The most probable tags of each document (``schemas.Predicted``); tags that they carry are not looked at."""
+    """Predict tags of documents, as JSON records (`Predicted`); the tags they have are not used."""
     corpus = _corpus(explorer, documents, [[] for _ in documents])
-    answers = explorer.model.predict_tags(corpus, n, method=method, kinds=kinds)
-    return [{"tags": [{"tag": tag, "probability": value} for tag, value in answer]} for answer in answers]
+    predictions = explorer.model.predict_tags(corpus, n, method=method, kinds=kinds)
+    return [{"tags": [{"tag": tag, "probability": value} for tag, value in ranked]} for ranked in predictions]
 
 
 def _corpus(explorer: Explorer, documents: Sequence[TextAndTags], tags: list[list[str]]) -> Corpus:
@@ -168,105 +179,87 @@ def _corpus(explorer: Explorer, documents: Sequence[TextAndTags], tags: list[lis
     return model.aligned(Corpus.from_texts(texts, tags, words=model.words_, rules=model.rules_, n_jobs=1))
 
 
-PREFIX = "/api/v1"
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    code: {"model": Problem, "description": description}
-    for code, description in (
-        (401, "A token is needed"),
-        (404, "There is no such thing"),
-        (413, "The body is too large"),
-        (422, "The request cannot be understood"),
-        (503, "Too many requests at a time, or it took too long"),
-    )
-}
-
-LongText = Query(max_length=1000)
-Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
-Offset = Annotated[int, Query(ge=0, le=10_000_000, description="How many to pass over.")]
-Name = Annotated[str, Path(max_length=LIMITS.tag_characters)]
-
-
-def router(explorer: Explorer, threads: Threads, batcher: Batcher[TextAndTags, Record]) -> APIRouter:
-    """The routes of the API for one explorer."""
-    api = APIRouter(prefix=PREFIX, responses=PROBLEMS)
+def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextAndTags, Record]) -> APIRouter:
+    """The routes of the API of one explorer."""
+    api = APIRouter(prefix=PREFIX, responses=ERROR_RESPONSES)
 
     @api.get("/model", tags=["model"])
     async def model() -> views.Overview:
-        """The model at a glance: its size, quality, and topics with their places on the map."""
-        return await threads.run(views.overview, explorer)
+        """A summary of the model: size, quality, fit history, and topics with their coordinates on the map."""
+        return await executor.run(views.overview, explorer)
 
     @api.get("/topics", tags=["topics"])
     async def list_topics(
-        words: Annotated[int, Query(ge=1, le=100, description="Words of each topic.")] = 10,
-        tags: Annotated[int, Query(ge=0, le=100, description="Tags of each topic.")] = 5,
+        words: Annotated[int, Query(ge=1, le=100, description="Number of words per topic.")] = 10,
+        tags: Annotated[int, Query(ge=0, le=100, description="Number of tags per topic.")] = 5,
     ) -> list[TopicSummary]:
         """All topics, largest first."""
-        return list(await threads.run(topics, explorer, words, tags))
+        return list(await executor.run(topic_summaries, explorer, words, tags))
 
     @api.get("/topics/{topic}", tags=["topics"])
     async def one_topic(
         topic: Annotated[int, Path(ge=0, le=1_000_000)], n: Annotated[int, Query(ge=1, le=200)] = 20
     ) -> views.TopicView:
-        """One topic: words by probability and by lift, tags, documents, share by year."""
-        return await threads.run(views.topic, explorer, topic, n)
+        """One topic: words by probability and by lift, tags, documents, similar topics, share by year."""
+        return await executor.run(views.topic, explorer, topic, n)
 
     @api.get("/tags", tags=["tags"])
     async def list_tags(
-        query: Annotated[str, LongText] = "",
-        kind: Annotated[str | None, LongText] = None,
+        query: Annotated[str, SearchText] = "",
+        kind: Annotated[str | None, SearchText] = None,
         limit: Limit = 50,
         offset: Offset = 0,
     ) -> views.TagList:
-        """Tags with the query in their name, of one kind if it is given, the most used first."""
-        return await threads.run(views.find_tags, explorer, query, kind=kind, limit=limit, offset=offset)
+        """Tags whose name contains the query, of one kind if it is given, most frequent first."""
+        return await executor.run(views.find_tags, explorer, query, kind=kind, limit=limit, offset=offset)
 
     @api.get("/tags/{tag:path}", tags=["tags"])
     async def one_tag(tag: Name, n: Annotated[int, Query(ge=1, le=200)] = 15) -> views.TagView:
-        """One tag by its name: topics, words, similar tags, documents by weight, suspicious uses."""
+        """One tag by name: topics, words, similar tags, documents by weight, suspicious uses."""
         if tag not in explorer.tag_numbers:
-            raise NothingToShowError("the model has no tag of this name: /api/v1/tags?query=… finds tags")
-        return await threads.run(views.tag, explorer, explorer.tag_numbers[tag], n)
+            raise NotFoundError("the model has no tag of this name: /api/v1/tags?query=… finds tags")
+        return await executor.run(views.tag, explorer, explorer.tag_numbers[tag], n)
 
     @api.get("/documents", tags=["documents"])
     async def list_documents(
-        query: Annotated[str, LongText] = "", limit: Limit = 50, offset: Offset = 0
+        query: Annotated[str, SearchText] = "", limit: Limit = 50, offset: Offset = 0
     ) -> views.DocumentList:
-        """Documents with the query in their id, then those that have all its words."""
-        return await threads.run(views.find_documents, explorer, query, limit=limit, offset=offset)
+        """Documents whose id contains the query, then those that contain all its words."""
+        return await executor.run(views.find_documents, explorer, query, limit=limit, offset=offset)
 
     @api.get("/documents/{id:path}", tags=["documents"])
     async def one_document(id: Name, number: Annotated[int | None, Query(ge=0)] = None) -> views.DocumentView:
-        """One document by its id: words by topic and tag, tag weights with intervals, predicted missing tags.
+        """One document by id: words with their topics and tags, tag weights with intervals, predicted missing tags.
 
-        Of documents with the same id it is the first, or the one that has this number.
+        Where ids repeat it is the first document with this id, or the one with this number.
         """
         ids = explorer.documents.ids
-        numbers = await threads.run(lambda: explorer.document_numbers)
+        numbers = await executor.run(lambda: explorer.document_numbers)
         if id not in numbers:
-            raise NothingToShowError("there is no document of this id: /api/v1/documents?query=… finds documents")
+            raise NotFoundError("there is no document of this id: /api/v1/documents?query=… finds documents")
         if number is not None and (number >= len(ids) or ids[number] != id):
-            raise NothingToShowError(f"document number {number} has another id: /api/v1/documents?query=… has both")
-        return await threads.run(views.document, explorer, numbers[id] if number is None else number)
+            raise NotFoundError(f"document number {number} has another id: /api/v1/documents?query=… has both")
+        return await executor.run(views.document, explorer, numbers[id] if number is None else number)
 
     @api.get("/audit", tags=["audit"])
     async def audit(n: Annotated[int, Query(ge=1, le=1000)] = 100) -> views.AuditView:
-        """The tags that look out of place, the tags that are noise, the tags that may be one; n of each."""
-        return await threads.run(views.audit, explorer, n)
+        """The least plausible tags on documents, the least plausible tags overall, near-duplicate tags; n of each."""
+        return await executor.run(views.audit, explorer, n)
 
     @api.get("/compare", tags=["model"])
     async def compare() -> views.CompareView:
-        """The model and the one that it is compared with."""
-        return await threads.run(views.compare, explorer)
+        """The comparison of the model with a second one."""
+        return await executor.run(views.compare, explorer)
 
     @api.post("/explain", tags=["inference"])
     async def explain(document: Document) -> views.DocumentView:
-        """One text as if it were a document of the corpus: what "try it" shows."""
+        """One text, analysed like a document of the corpus, as on the page "Try it"."""
         require_texts(explorer)
-        return await threads.run(views.examine, explorer, document.text, document.tags)
+        return await executor.run(views.new_document, explorer, document.text, document.tags)
 
     @api.post("/infer", tags=["inference"], response_model=InferResponse)
     async def infer(request: InferRequest) -> Response:
-        """Topics and tag weights of texts."""
+        """Infer topics and tag weights of texts."""
         require_texts(explorer)
         records = await batcher.run([TextAndTags(d.text, d.tags) for d in request.documents])
         return _json({"documents": records})
@@ -276,17 +269,17 @@ def router(explorer: Explorer, threads: Threads, batcher: Batcher[TextAndTags, R
         """Predict the tags of texts, with calibrated probabilities."""
         require_texts(explorer)
         documents = [TextAndTags(d.text, d.tags) for d in request.documents]
-        records = await threads.run(predict_tags, explorer, documents, request.n, request.method, request.kinds)
+        records = await executor.run(predict_records, explorer, documents, request.n, request.method, request.kinds)
         return _json({"documents": records})
 
     return api
 
 
-def new_batcher(explorer: Explorer) -> Batcher[TextAndTags, Record]:
-    """What joins the documents of requests that come at the same time."""
-    return Batcher(lambda documents: infer_documents(explorer, documents), LIMITS)
+def create_batcher(explorer: Explorer) -> Batcher[TextAndTags, Record]:
+    """The batcher of concurrent inference requests."""
+    return Batcher(lambda documents: infer_records(explorer, documents), LIMITS)
 
 
 def _json(value: Any) -> Response:
-    """JSON as it is: records are made of plain values, and checking them again would cost more than making them."""
+    """A response without validation: it would cost more than computing the records of plain values."""
     return Response(json.dumps(value, ensure_ascii=False, separators=(",", ":")), media_type="application/json")

@@ -1,4 +1,4 @@
-// What pages and report do by script: the theme, suggestions, colouring by topic or tag, and reading while one types.
+// Script of pages and report: colour scheme, search suggestions, colouring by topic or tag, live results of "Try it".
 // Every page works without it.
 "use strict";
 (() => {
@@ -22,7 +22,7 @@
     });
   }
 
-  // Suggestions: a list under a search field, from the service or, in a report, from the tags that it holds.
+  // Suggestions: a list under a search field, from the API or, in a report, from its index of tags.
   const index = () => {
     const held = document.getElementById("tag-index");
     return held ? JSON.parse(held.textContent) : null;
@@ -62,7 +62,7 @@
 
     function close() {
       clearTimeout(timer);
-      turn++; // what is still being looked for comes too late
+      turn++; // discards the results of pending searches
       list.hidden = true;
       active = -1;
       input.setAttribute("aria-expanded", "false");
@@ -114,7 +114,7 @@
         nothing.className = "nothing";
         nothing.setAttribute("role", "option");
         nothing.setAttribute("aria-disabled", "true");
-        nothing.textContent = "no such tag";
+        nothing.textContent = "no tags found";
         list.append(nothing);
       }
       list.hidden = false;
@@ -123,7 +123,7 @@
 
     input.addEventListener("input", () => {
       clearTimeout(timer);
-      mark(-1); // what was marked belonged to what stood there before
+      mark(-1); // the marked option belonged to the previous query
       const query = input.value.trim(), mine = ++turn;
       if (!query) { close(); return; }
       timer = setTimeout(async () => {
@@ -135,7 +135,7 @@
       }, 120);
     });
     input.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !list.hidden) { event.preventDefault(); close(); return; } // it would empty the field
+      if (event.key === "Escape" && !list.hidden) { event.preventDefault(); close(); return; } // the browser would clear the field
       if (event.key === "Enter") {
         if (active >= 0) { event.preventDefault(); choose(active); }
         else if (input.dataset.suggest === "add" || local) {
@@ -152,7 +152,7 @@
     input.addEventListener("blur", close);
   }
 
-  // Colouring the words of a document by topic or by tag.
+  // Colour the words of a document by topic or by tag.
   function colourSwitch(within) {
     for (const choice of within.querySelectorAll("fieldset.switch")) {
       const text = choice.closest(".text");
@@ -173,24 +173,24 @@
     text.classList.toggle("by-topic", by !== "tag");
   }
 
-  // Reading a text while it is typed.
+  // Results of "Try it" while a text is typed.
   function tryIt(form) {
     const result = document.getElementById("result");
     form.querySelector(".adding").hidden = false;
     let timer, turn = 0;
-    async function read() {
+    async function analyse() {
       const mine = ++turn, body = new URLSearchParams(new FormData(form));
       let answer;
       try {
         answer = await fetch("/try", { method: "POST", body, headers: { "X-Fragment": "result" } });
       } catch {
-        if (mine === turn) say("The server does not answer: is it still running?");
+        if (mine === turn) showNote("The server does not answer: is it still running?");
         return;
       }
       const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (mine !== turn) return;
       if (!answer.ok) {
-        say(parsed.querySelector(".lede")?.textContent ?? `That did not work (${answer.status}).`);
+        showNote(parsed.querySelector(".lede")?.textContent ?? `The request failed (${answer.status}).`);
         return;
       }
       result.replaceChildren(...parsed.body.childNodes);
@@ -199,22 +199,22 @@
       for (const tag of form.elements.tags.value.split("\n")) if (tag.trim()) query.append("tag", tag.trim());
       history.replaceState(null, "", query.toString().length < 4000 ? `/try?${query}` : "/try");
     }
-    function say(sentence) {
+    function showNote(message) {
       const note = document.createElement("p");
       note.className = "note empty";
-      note.textContent = sentence;
+      note.textContent = message;
       result.replaceChildren(note);
     }
     const fields = [form.elements.text, form.elements.tags];
-    addEventListener("pageshow", () => { // a browser that comes back fills in what was typed, not what was read
-      if (fields.some((field) => field.value !== field.defaultValue)) read();
+    addEventListener("pageshow", () => { // on "back" the browser restores the fields, not the result
+      if (fields.some((field) => field.value !== field.defaultValue)) analyse();
     });
     form.addEventListener("input", (event) => {
       if (event.target.id === "add") return;
       clearTimeout(timer);
-      timer = setTimeout(read, 150);
+      timer = setTimeout(analyse, 150);
     });
-    form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(timer); read(); });
+    form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(timer); analyse(); });
   }
 
   function prepare(within) {

@@ -1,4 +1,4 @@
-// A report holds its pages packed: chunks of pages as gzipped JSON. This unpacks the one that the address asks for.
+// A report contains its pages in chunks of gzipped JSON. This decompresses the chunk of the page in the address.
 "use strict";
 (() => {
   const read = (id) => document.getElementById(id);
@@ -15,13 +15,13 @@
   }
 
   async function show(moved) {
-    if (location.hash && !location.hash.startsWith("#/")) return; // a place on the page, such as the skip link's
+    if (location.hash && !location.hash.startsWith("#/")) return; // an anchor on the page, such as that of the skip link
     const path = location.hash.slice(1) || "/";
     const main = read("main");
     if (path !== main.dataset.path) {
       const number = pages[path];
       const html = number === undefined ? read("missing").innerHTML : (await chunk(number))[path];
-      main.innerHTML = html; // made and escaped by the same templates as the served pages
+      main.innerHTML = html; // rendered and escaped by the same templates as the served pages
       main.dataset.path = path;
       window.tagtopic.prepare(main);
       const section = "/" + path.split("/")[1];
@@ -36,7 +36,7 @@
     if (moved) { scrollTo(0, 0); main.focus(); }
   }
 
-  // a file that the report holds: the link's address is that of its packed text
+  // a file in the report: the address of the link is the path of its compressed text
   async function download(link) {
     const path = link.getAttribute("href").slice(1);
     const text = (await chunk(files[path]))[path];
@@ -48,7 +48,7 @@
 
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[download]");
-    if (!link || !link.getAttribute("href").startsWith("#/")) return; // the file's own link is a blob's
+    if (!link || !link.getAttribute("href").startsWith("#/")) return; // the download itself uses a blob link
     event.preventDefault();
     download(link);
   });

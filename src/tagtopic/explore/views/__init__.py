@@ -1,12 +1,12 @@
-"""What there is to see of a model, as plain values: one module a view.
+"""Views of a model as plain values, one module per view.
 
-Each function takes an `Explorer` and returns frozen dataclasses of numbers and strings, which the API gives as they
-are, and which pages, the report and figures draw.
+Each function takes an `Explorer` and returns frozen dataclasses of numbers and strings. The API returns them as JSON;
+pages, report and plots draw them.
 """
 
 from tagtopic.explore.views.audit import AuditView, audit
 from tagtopic.explore.views.compare import CompareView, compare
-from tagtopic.explore.views.document import DocumentView, document, examine
+from tagtopic.explore.views.document import DocumentView, document, new_document
 from tagtopic.explore.views.overview import Overview, overview
 from tagtopic.explore.views.search import DocumentList, TagList, find_documents, find_tags
 from tagtopic.explore.views.tag import TagView, tag
@@ -24,9 +24,9 @@ __all__ = [
     "audit",
     "compare",
     "document",
-    "examine",
     "find_documents",
     "find_tags",
+    "new_document",
     "overview",
     "tag",
     "topic",

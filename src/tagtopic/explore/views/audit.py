@@ -1,4 +1,4 @@
-"""The audit of the documents' tags, with what a page can show of it, and the rows of a CSV to act on."""
+"""The audit of the documents' tags: the least plausible entries for pages, all entries as rows of CSV."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tagtopic.explore.views.parts import TagValue
+from tagtopic.explore.views.items import TagValue
 from tagtopic.tagging.audit import KindSummary, TagAudit, TagOnDocument
 from tagtopic.tagging.duplicates import NearDuplicate
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
 
-SHOWN = 100
-PARTS = ("entries", "tags", "duplicates")
-"""What there is a CSV of."""
+N_SHOWN = 100
+AUDIT_TABLES = ("entries", "tags", "duplicates")
+"""The tables that can be downloaded as CSV."""
 
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """A tag on a document, with the tag's number."""
+    """A tag on a document, with the number of the tag."""
 
     entry: TagOnDocument
     tag_number: int
@@ -28,7 +28,7 @@ class AuditEntry:
 
 @dataclass(frozen=True)
 class AuditedTag:
-    """A tag on all its documents, with its number."""
+    """A tag on all its documents, with the number of the tag."""
 
     audit: TagAudit
     tag_number: int
@@ -36,7 +36,7 @@ class AuditedTag:
 
 @dataclass(frozen=True)
 class DuplicatePair:
-    """Two tags that may be one, with their numbers; the value of each is its number of documents."""
+    """Two near-duplicate tags; the value of each is its number of documents."""
 
     first: TagValue
     second: TagValue
@@ -46,7 +46,7 @@ class DuplicatePair:
 
 @dataclass(frozen=True)
 class AuditView:
-    """The worst of each, and how many there are in all."""
+    """The first rows of each table, least plausible first, and the total numbers of rows."""
 
     n_entries: int
     n_tags: int
@@ -58,42 +58,42 @@ class AuditView:
     kinds: tuple[KindSummary, ...]
 
 
-def audit(explorer: Explorer, shown: int = SHOWN) -> AuditView:
-    """The audit; it may take long the first time."""
-    found, numbers = explorer.audit, explorer.tag_numbers
+def audit(explorer: Explorer, n: int = N_SHOWN) -> AuditView:
+    """The audit of all documents, n rows of each table; computed at the first call."""
+    report, numbers = explorer.audit, explorer.tag_numbers
     return AuditView(
-        n_entries=len(found.entries),
-        n_tags=len(found.tags),
-        n_duplicates=len(found.duplicates),
-        latent_share=found.latent_share,
-        entries=tuple(AuditEntry(entry, numbers[entry.tag]) for entry in found.entries[:shown]),
-        tags=tuple(AuditedTag(tag, numbers[tag.tag]) for tag in found.tags[:shown]),
-        duplicates=tuple(_pair(pair, numbers) for pair in found.duplicates[:shown]),
-        kinds=found.kinds,
+        n_entries=len(report.entries),
+        n_tags=len(report.tags),
+        n_duplicates=len(report.duplicates),
+        latent_share=report.latent_share,
+        entries=tuple(AuditEntry(entry, numbers[entry.tag]) for entry in report.entries[:n]),
+        tags=tuple(AuditedTag(tag, numbers[tag.tag]) for tag in report.tags[:n]),
+        duplicates=tuple(_pair(pair, numbers) for pair in report.duplicates[:n]),
+        kinds=report.kinds,
     )
 
 
-def audit_rows(explorer: Explorer, part: str) -> Iterator[dict[str, str | int | float]]:
-    """All of one part as flat rows, worst first."""
-    found = explorer.audit
-    if part == "entries":
-        for entry in found.entries:
+def audit_rows(explorer: Explorer, table: str) -> Iterator[dict[str, str | int | float]]:
+    """All rows of one table of the audit, least plausible first."""
+    report = explorer.audit
+    if table == "entries":
+        for entry in report.entries:
             yield {
                 "id": entry.document,
                 "document_number": entry.document_number,
                 "tag": entry.tag,
-                **_judgement(entry),
+                **_scores(entry),
                 "disagreeing": " ".join(entry.disagreeing),
             }
-    elif part == "tags":
-        for tag in found.tags:
+    elif table == "tags":
+        for tag in report.tags:
             yield {
                 "tag": tag.tag,
                 "documents": tag.documents,
-                **_judgement(tag),
+                **_scores(tag),
             }
-    elif part == "duplicates":
-        for pair in found.duplicates:
+    elif table == "duplicates":
+        for pair in report.duplicates:
             yield {
                 "first": pair.first,
                 "second": pair.second,
@@ -103,15 +103,15 @@ def audit_rows(explorer: Explorer, part: str) -> Iterator[dict[str, str | int | 
                 "together": pair.together,
             }
     else:
-        raise ValueError(f"there is no part {part!r} of the audit: expected one of {', '.join(PARTS)}")
+        raise ValueError(f"there is no part {table!r} of the audit: expected one of {', '.join(AUDIT_TABLES)}")
 
 
-def _judgement(judged: TagOnDocument | TagAudit) -> dict[str, float]:
+def _scores(entry: TagOnDocument | TagAudit) -> dict[str, float]:
     return {
-        "plausibility": round(judged.plausibility, 4),
-        "p_value": round(judged.p_value, 6),
-        "weight": round(judged.weight, 4),
-        "expected_weight": round(judged.expected_weight, 4),
+        "plausibility": round(entry.plausibility, 4),
+        "p_value": round(entry.p_value, 6),
+        "weight": round(entry.weight, 4),
+        "expected_weight": round(entry.expected_weight, 4),
     }
 
 

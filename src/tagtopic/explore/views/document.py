@@ -1,17 +1,25 @@
-"""One document, of the corpus or just typed: its words by topic and tag, its tags by weight, the tags it lacks."""
+"""One document, of the corpus or a new text: its words with topics and tags, tag weights, predicted missing tags.
+
+To highlight words in a text, their positions are needed, which the tokenizer does not return. The text is split into
+runs of word and other characters, and all runs are tokenized at once with the model's rules: a run is highlighted if
+it gives one token and that token is in the vocabulary.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic.corpus.text.tokenizer import PARAGRAPH_SEPARATOR
-from tagtopic.explore.explorer import NothingToShowError
-from tagtopic.explore.highlighting import pieces_of
-from tagtopic.explore.views.parts import TagValue, TopicShare, topic_mix, with_numbers
+from tagtopic.corpus.text import tokenizer
+from tagtopic.corpus.text.rules import TextRules
+from tagtopic.corpus.text.tokenizer import PARAGRAPH_SEPARATOR, tokenize
+from tagtopic.explore.explorer import NotFoundError
+from tagtopic.explore.views.items import TagValue, TopicShare, numbered_tags, topic_mix
 from tagtopic.models._intervals import intervals_if_quick
 from tagtopic.tagging.explanation import explain_document
 
@@ -19,15 +27,18 @@ if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.explore.explorer import Explorer
 
-LEVEL = 0.9
+_WORD_CLASSES = (tokenizer.LETTER, tokenizer.DIGIT, tokenizer.CONNECTOR, tokenizer.IGNORED)
+
+INTERVAL = 0.9
+"""Probability of the credible intervals of tag weights."""
 
 MAX_ASSIGNMENTS = 50_000_000
-"""Words x tags x topics that are assigned at once; beyond, words are shown without topics and tags."""
+"""Words x tags x topics for which words are assigned; larger documents are shown without topics and tags of words."""
 
 
 @dataclass(frozen=True)
-class WeighedTag:
-    """A tag of the document and its weight, with the interval in which it lies with a probability of 90%, if drawn."""
+class WeightedTag:
+    """A tag of the document and its weight, with its 90% credible interval if it was sampled."""
 
     tag: str
     number: int
@@ -38,9 +49,9 @@ class WeighedTag:
 
 @dataclass(frozen=True)
 class AssignedWord:
-    """A word, how often it occurs, and the topic and tag it is assigned to most; ``tag`` None is no tag.
+    """A word, its count, and the most probable topic and tag of its tokens; ``tag`` is None for no tag.
 
-    ``tag_place`` is the tag's place among the document's tags by weight, -1 for no tag.
+    ``tag_place`` is the rank of the tag among the document's tags by weight, from 0; -1 for no tag.
     """
 
     word: str
@@ -53,8 +64,8 @@ class AssignedWord:
 
 
 @dataclass(frozen=True)
-class ColouredPiece:
-    """A part of the text and, if it is a word of the model, that word's place in ``words``; -1 if not."""
+class HighlightedSpan:
+    """A part of the text and the index of its word in `DocumentView.words`; -1 if it is not in the vocabulary."""
 
     text: str
     word: int
@@ -62,31 +73,31 @@ class ColouredPiece:
 
 @dataclass(frozen=True)
 class DocumentView:
-    """A document. ``number`` is None for one that was typed, ``text`` None where only counts are at hand."""
+    """A document. ``number`` is None for a new text; ``text`` is None if only counts are available."""
 
     id: str
     number: int | None
     n_words: int
     topics: tuple[TopicShare, ...]
-    tags: tuple[WeighedTag, ...]
+    tags: tuple[WeightedTag, ...]
     no_tag: float
     unknown_tags: tuple[str, ...]
     missing: tuple[TagValue, ...]
     words: tuple[AssignedWord, ...]
-    text: tuple[ColouredPiece, ...] | None
+    text: tuple[HighlightedSpan, ...] | None
 
 
 def document(explorer: Explorer, number: int) -> DocumentView:
-    """A document of the corpus by its place."""
+    """Describe a document of the corpus by number."""
     corpus = explorer.documents
     if not 0 <= number < len(corpus):
-        raise NothingToShowError(f"there is no document number {number}: there are {len(corpus):,}, from 0")
+        raise NotFoundError(f"there is no document number {number}: there are {len(corpus):,}, from 0")
     text = None if explorer.texts is None else explorer.texts[number]
-    return look_at(explorer, corpus[number : number + 1], text, number)
+    return describe_document(explorer, corpus[number : number + 1], text, number)
 
 
-def examine(explorer: Explorer, text: str, tags: Iterable[str] = ()) -> DocumentView:
-    """A text with tags as if it were a document; tags that the model has never seen are told and left out."""
+def new_document(explorer: Explorer, text: str, tags: Iterable[str] = ()) -> DocumentView:
+    """Describe a new text with tags; tags that are unknown to the model are left out and listed."""
     from tagtopic.corpus import Corpus
 
     model = explorer.model
@@ -96,55 +107,55 @@ def examine(explorer: Explorer, text: str, tags: Iterable[str] = ()) -> Document
     known = [tag for tag in given if tag in explorer.tag_numbers]
     corpus = Corpus.from_texts([text], [known], ids=["your text"], words=model.words_, rules=model.rules_)
     unknown = tuple(tag for tag in given if tag not in explorer.tag_numbers)
-    return look_at(explorer, model.aligned(corpus), text, None, unknown)
+    return describe_document(explorer, model.aligned(corpus), text, None, unknown)
 
 
-def look_at(
+def describe_document(
     explorer: Explorer,
     one: Corpus,
     text: str | None = None,
     number: int | None = None,
     unknown: tuple[str, ...] = (),
 ) -> DocumentView:
-    """The one document of a corpus that is in the model's columns."""
-    found = explorer.infer(one)
-    tags = _weighed(explorer, one, found.weights.data)
-    words = _assigned(explorer, one, [tag.tag for tag in tags])
+    """Describe the only document of a corpus that is in the columns of the model."""
+    posterior = explorer.infer(one)
+    tags = _weighted_tags(explorer, one, posterior.weights.data)
+    words = _assigned_words(explorer, one, [tag.tag for tag in tags])
     return DocumentView(
         id=one.ids[0],
         number=number,
         n_words=int(one.lengths()[0]),
-        topics=topic_mix(explorer, found.topics[0]),
+        topics=topic_mix(explorer, posterior.topics[0]),
         tags=tags,
-        no_tag=float(found.latent[0]),
+        no_tag=float(posterior.latent[0]),
         unknown_tags=unknown,
-        missing=_missing(explorer, one, {tag.tag for tag in tags}),
+        missing=_predicted_tags(explorer, one, {tag.tag for tag in tags}),
         words=words,
-        text=None if text is None else _coloured(explorer, text, words),
+        text=None if text is None else _highlighted_text(explorer, text, words),
     )
 
 
-def _weighed(explorer: Explorer, one: Corpus, weights: Any) -> tuple[WeighedTag, ...]:
-    """The document's tags, heaviest first. The weights are those of ``tag_weights``, the ends are drawn."""
+def _weighted_tags(explorer: Explorer, one: Corpus, weights: Any) -> tuple[WeightedTag, ...]:
+    """The document's tags by weight: the weights as in ``tag_weights``, the intervals from Gibbs samples."""
     values = np.asarray(weights, np.float64)
-    ends: list[tuple[float | None, float | None]] = [(None, None)] * len(values)
-    drawn = intervals_if_quick(explorer.model.parameters_, one, LEVEL)
-    if drawn is not None:
-        ends = list(zip(drawn.low.data.tolist(), drawn.high.data.tolist(), strict=True))
+    intervals: list[tuple[float | None, float | None]] = [(None, None)] * len(values)
+    sampled = intervals_if_quick(explorer.model.parameters_, one, INTERVAL)
+    if sampled is not None:
+        intervals = list(zip(sampled.low.data.tolist(), sampled.high.data.tolist(), strict=True))
     names = [one.tag_names[j] for j in one.tags.indices]
-    found = [
-        WeighedTag(name, explorer.tag_numbers[name], float(value), *pair)
-        for name, value, pair in zip(names, values, ends, strict=True)
+    tags = [
+        WeightedTag(name, explorer.tag_numbers[name], float(value), *interval)
+        for name, value, interval in zip(names, values, intervals, strict=True)
     ]
-    return tuple(sorted(found, key=lambda tag: -tag.weight))
+    return tuple(sorted(tags, key=lambda tag: -tag.weight))
 
 
-def _assigned(explorer: Explorer, one: Corpus, tags: list[str]) -> tuple[AssignedWord, ...]:
+def _assigned_words(explorer: Explorer, one: Corpus, tags: list[str]) -> tuple[AssignedWord, ...]:
     model = explorer.model
     size = len(one.counts.indices) * (len(one.tags.indices) + 1) * len(model.components_)
     if size > MAX_ASSIGNMENTS:
         return ()
-    places = {tag: place for place, tag in enumerate(tags)}
+    ranks = {tag: rank for rank, tag in enumerate(tags)}
     return tuple(
         AssignedWord(
             word=word.word,
@@ -153,26 +164,94 @@ def _assigned(explorer: Explorer, one: Corpus, tags: list[str]) -> tuple[Assigne
             topic_share=word.topic_share,
             tag=word.tag,
             tag_share=word.tag_share,
-            tag_place=-1 if word.tag is None else places[word.tag],
+            tag_place=-1 if word.tag is None else ranks[word.tag],
         )
         for word in explain_document(model.parameters_, explorer.method_for_new_documents, one).words
     )
 
 
-def _missing(explorer: Explorer, one: Corpus, own: set[str], n: int = 10) -> tuple[TagValue, ...]:
+def _predicted_tags(explorer: Explorer, one: Corpus, own: set[str], n: int = 10) -> tuple[TagValue, ...]:
     model = explorer.model
     if model.tag_predictor_ is None or not model.tag_names_:
         return ()
     ranked = model.predict_tags(one, n + len(own))[0]
-    return with_numbers(explorer, [(tag, value) for tag, value in ranked if tag not in own][:n])
+    return numbered_tags(explorer, [(tag, value) for tag, value in ranked if tag not in own][:n])
 
 
-def _coloured(explorer: Explorer, text: str, words: tuple[AssignedWord, ...]) -> tuple[ColouredPiece, ...]:
+def _highlighted_text(explorer: Explorer, text: str, words: tuple[AssignedWord, ...]) -> tuple[HighlightedSpan, ...]:
     rules = explorer.model.rules_
-    if rules is None or rules.tokenizer is not None:  # only its own tokenizer knows where words are
-        return (ColouredPiece(text, -1),)
-    places = {word.word: place for place, word in enumerate(words)}
+    if rules is None or rules.tokenizer is not None:  # positions of words are unknown to a custom tokenizer
+        return (HighlightedSpan(text, -1),)
+    indices = {word.word: index for index, word in enumerate(words)}
     return tuple(
-        ColouredPiece(piece.text.replace(PARAGRAPH_SEPARATOR, "\n\n"), -1 if piece.word is None else places[piece.word])
-        for piece in pieces_of(text, rules, places)
+        HighlightedSpan(span.text.replace(PARAGRAPH_SEPARATOR, "\n\n"), -1 if span.word is None else indices[span.word])
+        for span in find_spans(text, rules, indices)
     )
+
+
+@dataclass(frozen=True)
+class TextSpan:
+    """A part of a text and its word of the vocabulary; None if it is none."""
+
+    text: str
+    word: str | None
+
+
+def find_spans(text: str, rules: TextRules, vocabulary: Container[str]) -> tuple[TextSpan, ...]:
+    """Split a text into spans that concatenate to it; a bigram of the vocabulary is one span."""
+    if not text:
+        return ()
+    runs = _split_runs(text)
+    words = _words_of_runs(runs, rules, vocabulary)
+    pairs = list(zip(runs, words, strict=True)) if rules.bigrams is None else _join_bigrams(runs, words, vocabulary)
+    spans: list[TextSpan] = []
+    for run, word in pairs:
+        if word is None and spans and spans[-1].word is None:
+            spans[-1] = TextSpan(spans[-1].text + run, None)
+        else:
+            spans.append(TextSpan(run, word))
+    return tuple(spans)
+
+
+def _split_runs(text: str) -> list[str]:
+    """Alternating runs of characters that can be part of a word and of characters that cannot."""
+    kinds = {character: _can_be_in_word(character) for character in set(text)}
+    inside = np.fromiter((kinds[character] for character in text), bool, len(text))
+    edges = [0, *(np.flatnonzero(inside[1:] != inside[:-1]) + 1).tolist(), len(text)]
+    return [text[start:end] for start, end in pairwise(edges)]
+
+
+def _can_be_in_word(character: str) -> bool:
+    """Whether a character can be part of a word after normalisation."""
+    return any(tokenizer.character_class(part) in _WORD_CLASSES for part in unicodedata.normalize("NFKC", character))
+
+
+def _words_of_runs(runs: list[str], rules: TextRules, vocabulary: Container[str]) -> list[str | None]:
+    tokens = tokenize(runs, rules.replace(bigrams=None))
+    is_single = (np.diff(tokens.offsets) == 1).tolist()
+    names = list(tokens.words)
+    starts = tokens.offsets[:-1]
+    words = [names[tokens.ids[i]] if single else None for i, single in zip(starts, is_single, strict=True)]
+    if rules.bigrams is not None:
+        return words
+    return [word if word is not None and word in vocabulary else None for word in words]
+
+
+def _join_bigrams(runs: list[str], words: list[str | None], vocabulary: Container[str]) -> list[tuple[str, str | None]]:
+    """Join bigrams from left to right, where only white space and the like separates their words."""
+    joined: list[tuple[str, str | None]] = []
+    i = 0
+    while i < len(runs):
+        first, second = words[i], words[i + 2] if i + 2 < len(runs) else None
+        bigram = f"{first} {second}"
+        if first and second and bigram in vocabulary and _is_soft(runs[i + 1]):
+            joined.append(("".join(runs[i : i + 3]), bigram))
+            i += 3
+        else:
+            joined.append((runs[i], first if first is not None and first in vocabulary else None))
+            i += 1
+    return joined
+
+
+def _is_soft(run: str) -> bool:
+    return all(tokenizer.character_class(character) == tokenizer.SOFT for character in run)

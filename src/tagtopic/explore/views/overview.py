@@ -1,7 +1,4 @@
-"""The overview: how large, how good, and which topics.
-
-How well a model tells the words of documents.
-"""
+"""The overview: size, quality, fit history and topics of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ import numpy as np
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.evaluation.coherence import diversity
 from tagtopic.evaluation.perplexity import perplexity
-from tagtopic.explore.views.parts import TagValue, with_numbers
+from tagtopic.explore.views.items import TagValue, numbered_tags
 from tagtopic.inference.methods import method_of
 from tagtopic.models.topic_map import TopicCircle, topic_map
 
@@ -25,16 +22,16 @@ if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
 
 
-SAMPLE = 500
-"""Documents on which quality is measured, evenly spread: enough for two digits, and quick for any corpus."""
+SAMPLE_SIZE = 500
+"""Documents that quality is measured on, evenly spaced in the corpus: enough for two significant digits."""
 
 
 @dataclass(frozen=True)
 class Quality:
-    """How well half of each document's words tell the other half.
+    """Document completion: how well the model predicts half of each document's words from the other half and its tags.
 
-    ``perplexity`` is how many words the model hesitates between, ``by_frequency`` how many one would who knows only how
-    often words are used; ``explained_by_tags`` is the share of all words that tags account for.
+    ``perplexity`` is the effective number of equally likely words, ``by_frequency`` the perplexity of the unigram
+    distribution, ``explained_by_tags`` the share of all words that is explained by tags.
     """
 
     perplexity: float
@@ -43,27 +40,27 @@ class Quality:
     documents: int
 
 
-def quality(model: TagTopicModel, corpus: Corpus) -> Quality | None:
-    """Document completion on a sample; None if no document has two words."""
+def measure_quality(model: TagTopicModel, corpus: Corpus) -> Quality | None:
+    """Measure document completion on a sample; None if no document has two words."""
     if not len(corpus):
         return None
-    sample = corpus[np.unique(np.linspace(0, len(corpus) - 1, min(SAMPLE, len(corpus))).astype(np.int64))]
+    sample = corpus[np.unique(np.linspace(0, len(corpus) - 1, min(SAMPLE_SIZE, len(corpus))).astype(np.int64))]
     try:
-        found = perplexity(model, sample)
+        completion = perplexity(model, sample)
     except ValueError:  # no document has words left to score
         return None
     _, latent = model.tag_weights(sample, return_latent=True)
     lengths = np.asarray(sample.lengths(), np.float64)
     return Quality(
-        perplexity=found.value,
-        by_frequency=_by_frequency(model, sample),
+        perplexity=completion.value,
+        by_frequency=_unigram_perplexity(model, sample),
         explained_by_tags=1.0 - float(np.asarray(latent, np.float64) @ lengths / lengths.sum()),
-        documents=len(sample) - found.skipped_documents,
+        documents=len(sample) - completion.skipped_documents,
     )
 
 
-def _by_frequency(model: TagTopicModel, corpus: Corpus) -> float:
-    """The perplexity of the same half words for someone who knows only how often words are used."""
+def _unigram_perplexity(model: TagTopicModel, corpus: Corpus) -> float:
+    """The perplexity of the same held-out words under the unigram distribution of the training words."""
     observed, scored = split_tokens(corpus)
     used = np.repeat(np.diff(observed.indptr) > 0, np.diff(scored.indptr))
     counts = np.asarray(model.word_counts_, np.float64) + 0.5
@@ -74,7 +71,7 @@ def _by_frequency(model: TagTopicModel, corpus: Corpus) -> float:
 
 @dataclass(frozen=True)
 class TopicSummary:
-    """A topic in a list."""
+    """A topic in the list of topics."""
 
     topic: int
     share: float
@@ -83,11 +80,11 @@ class TopicSummary:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """What the fit maximised, by iteration; after which iterations priors were learnt; held-out perplexity if any.
+class FitCurve:
+    """The history of a fit: objective by iteration, iterations of prior updates, held-out perplexity if measured.
 
-    Values are comparable from iteration ``comparable_from`` on: in the first of a "cvb0" fit there are no counts of
-    the word's own to subtract.
+    The objective is comparable from iteration ``comparable_from`` on: the first iteration of a "cvb0" fit has no
+    counts of the token itself to subtract.
     """
 
     bound: tuple[float, ...]
@@ -98,7 +95,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class TagKind:
-    """A kind of tag, and how many there are; "" for tags that have none."""
+    """A kind of tag and its number of tags; "" for tags without a kind."""
 
     kind: str
     tags: int
@@ -106,7 +103,7 @@ class TagKind:
 
 @dataclass(frozen=True)
 class Overview:
-    """A model at a glance; ``diversity`` is the share of different words among the first 25 of all topics."""
+    """A summary of a model; ``diversity`` is the share of distinct words among the 25 most probable of all topics."""
 
     name: str
     kind: str
@@ -120,14 +117,14 @@ class Overview:
     converged: bool
     diversity: float
     quality: Quality | None
-    curve: Curve
+    curve: FitCurve
     kinds: tuple[TagKind, ...]
     topics: tuple[TopicSummary, ...]
     map: tuple[TopicCircle, ...]
 
 
 def overview(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> Overview:
-    """The model at a glance; quality only if there are documents."""
+    """Summarise the model; quality is measured only if there are documents."""
     model, corpus = explorer.model, explorer.corpus
     counts = Counter(kind if colon else "" for kind, colon, _ in (tag.partition(":") for tag in model.tag_names_))
     return Overview(
@@ -143,14 +140,14 @@ def overview(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> Overview:
         converged=bool(model.converged_),
         diversity=diversity(model.components_),
         quality=explorer.quality,
-        curve=curve(model),
+        curve=fit_curve(model),
         kinds=tuple(TagKind(kind, n) for kind, n in counts.most_common()),
-        topics=topics(explorer, n_words, n_tags),
-        map=topic_map(explorer.topic_likeness, model.topic_shares_),
+        topics=topic_summaries(explorer, n_words, n_tags),
+        map=topic_map(explorer.topic_similarity, model.topic_shares_),
     )
 
 
-def topics(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> tuple[TopicSummary, ...]:
+def topic_summaries(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> tuple[TopicSummary, ...]:
     """All topics, largest first."""
     model = explorer.model
     shares = np.asarray(model.topic_shares_, np.float64)
@@ -159,23 +156,23 @@ def topics(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> tuple[Topic
             topic=int(k),
             share=float(shares[k]),
             words=tuple(word for word, _ in model.top_words(int(k), n_words)),
-            tags=with_numbers(explorer, model.top_tags(int(k), n_tags)),
+            tags=numbered_tags(explorer, model.top_tags(int(k), n_tags)),
         )
         for k in np.argsort(-shares, kind="stable")
     )
 
 
-def curve(model: TagTopicModel) -> Curve:
-    """How the fit went."""
-    return Curve(
+def fit_curve(model: TagTopicModel) -> FitCurve:
+    """The history of the fit."""
+    return FitCurve(
         bound=tuple(float(value) for value in model.bound_),
         prior_updates=tuple(int(iteration) for iteration in model.prior_updates_),
-        held_out=_held_out(model),
+        held_out=_held_out_perplexity(model),
         comparable_from=2 if method_of(model.inference).is_leave_one_out else 1,
     )
 
 
-def _held_out(model: TagTopicModel) -> tuple[tuple[int, float], ...]:
-    """Perplexity of the words that the fit held out, from iteration 1; none if it held none out."""
-    watched = model.history_.get("perplexity", ())
-    return tuple((iteration, float(value)) for iteration, value in enumerate(watched, 1))
+def _held_out_perplexity(model: TagTopicModel) -> tuple[tuple[int, float], ...]:
+    """Perplexity of the validation words by iteration, from 1; empty if the fit had none."""
+    values = model.history_.get("perplexity", ())
+    return tuple((iteration, float(value)) for iteration, value in enumerate(values, 1))

@@ -1,4 +1,4 @@
-"""Finding tags and documents by a part of their name, and documents by their words."""
+"""Search: tags by a part of their name, documents by a part of their id or by their words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic.explore.views.parts import TagValue
+from tagtopic.explore.views.items import TagValue
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TagList:
-    """Some of the tags that were found, the most used first, with their shares of the documents."""
+    """A page of the tags found, most frequent first, with their shares of the documents."""
 
     query: str
     kind: str | None
@@ -26,7 +26,7 @@ class TagList:
 
 @dataclass(frozen=True)
 class FoundDocument:
-    """A document in a list."""
+    """A document in the list of documents."""
 
     id: str
     number: int
@@ -36,7 +36,7 @@ class FoundDocument:
 
 @dataclass(frozen=True)
 class DocumentList:
-    """Some of the documents that were found: those whose id has the query in it, then those that have all its words."""
+    """A page of the documents found: those whose id contains the query, then those that contain all its words."""
 
     query: str
     total: int
@@ -47,14 +47,14 @@ class DocumentList:
 def find_tags(
     explorer: Explorer, query: str = "", *, kind: str | None = None, limit: int = 50, offset: int = 0
 ) -> TagList:
-    """Tags with the query in their name, those that begin with it first (before or after the kind)."""
-    model, wanted = explorer.model, query.strip().casefold()
+    """Find tags whose name contains the query; first those that begin with it, with or without their kind."""
+    model, folded = explorer.model, query.strip().casefold()
     frequencies = model.tag_frequencies_
     prefix = None if kind is None else f"{kind}:"
     found = [
-        (not (name.startswith(wanted) or name.partition(":")[2].startswith(wanted)), -frequencies[number], number)
-        for number, name in enumerate(explorer.searchable_tags)
-        if wanted in name and (prefix is None or _is_of(model.tag_names_[number], prefix))
+        (not (name.startswith(folded) or name.partition(":")[2].startswith(folded)), -frequencies[number], number)
+        for number, name in enumerate(explorer.folded_tags)
+        if folded in name and (prefix is None or _has_kind(model.tag_names_[number], prefix))
     ]
     found.sort()
     page = [number for _, _, number in found[offset : offset + limit]]
@@ -63,48 +63,48 @@ def find_tags(
 
 
 def find_documents(explorer: Explorer, query: str = "", *, limit: int = 50, offset: int = 0) -> DocumentList:
-    """Documents by a part of their id, or by their words."""
-    corpus, wanted = explorer.documents, query.strip().casefold()
-    if wanted:
-        by_name = [number for number, name in enumerate(corpus.ids) if wanted in name.casefold()]
-        named = set(by_name)
-        numbers = by_name + [number for number in _with_words(explorer, query) if number not in named]
+    """Find documents by a part of their id, or by their words."""
+    corpus, folded = explorer.documents, query.strip().casefold()
+    if folded:
+        by_id = [number for number, id in enumerate(corpus.ids) if folded in id.casefold()]
+        listed = set(by_id)
+        numbers = by_id + [number for number in _documents_with_words(explorer, query) if number not in listed]
     else:
         numbers = list(range(len(corpus)))
-    documents = tuple(_listed(corpus, number) for number in numbers[offset : offset + limit])
+    documents = tuple(_list_entry(corpus, number) for number in numbers[offset : offset + limit])
     return DocumentList(query, len(numbers), offset, documents)
 
 
-def _is_of(name: str, prefix: str) -> bool:
+def _has_kind(name: str, prefix: str) -> bool:
     return ":" not in name if prefix == ":" else name.startswith(prefix)
 
 
-def _with_words(explorer: Explorer, query: str) -> list[int]:
-    """Documents that have every word of the query, those that have them most often first."""
+def _documents_with_words(explorer: Explorer, query: str) -> list[int]:
+    """Documents that contain every word of the query, by their number of occurrences."""
     rules = explorer.model.rules_
     if rules is not None and rules.tokenizer is None:
-        return _with_all(explorer, rules.replace(bigrams=None).tokens(query))
-    return _with_all(explorer, query.split())
+        return _documents_with_all(explorer, rules.replace(bigrams=None).tokens(query))
+    return _documents_with_all(explorer, query.split())
 
 
-def _with_all(explorer: Explorer, words: list[str]) -> list[int]:
+def _documents_with_all(explorer: Explorer, words: list[str]) -> list[int]:
     corpus = explorer.documents
     columns = [explorer.word_numbers[word] for word in words if word in explorer.word_numbers]
     if not columns or len(columns) < len(words):
         return []
     totals: Any = np.zeros(len(corpus))
-    everywhere = np.ones(len(corpus), bool)
+    has_all = np.ones(len(corpus), bool)
     for column in columns:
         entries = np.flatnonzero(corpus.counts.indices == column)
         rows = np.searchsorted(corpus.counts.indptr, entries, side="right") - 1
-        has = np.zeros(len(corpus), bool)
-        has[rows] = True
-        everywhere &= has
+        has_word = np.zeros(len(corpus), bool)
+        has_word[rows] = True
+        has_all &= has_word
         totals[rows] += corpus.counts.data[entries]
-    rows = np.flatnonzero(everywhere)
+    rows = np.flatnonzero(has_all)
     return [int(row) for row in rows[np.argsort(-totals[rows], kind="stable")]]
 
 
-def _listed(corpus: Any, number: int, n: int = 6) -> FoundDocument:
+def _list_entry(corpus: Any, number: int, n: int = 6) -> FoundDocument:
     document = corpus[number]
     return FoundDocument(document.id, number, int(sum(document.words.values())), document.tags[:n])

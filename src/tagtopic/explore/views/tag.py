@@ -1,4 +1,4 @@
-"""One tag: its topics and words, the tags like it, its documents, and where it looks out of place."""
+"""One tag: its topics and words, similar tags, its documents, and its suspicious uses."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tagtopic._core.arrays import largest
-from tagtopic.explore.explorer import NothingToShowError
-from tagtopic.explore.views.parts import (
+from tagtopic.explore.explorer import NotFoundError
+from tagtopic.explore.views.items import (
     DocumentValue,
     TagValue,
     TopicShare,
     WordShare,
     distinctive_words,
+    numbered_tags,
+    top_words,
     topic_mix,
-    with_numbers,
-    words_of,
 )
 from tagtopic.models._queries import nearest_rows
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
 
-DOUBTFUL = 0.2
-"""A use of a tag is suspicious if even odds would become less than this: one in five."""
+MAX_SUSPICIOUS = 0.2
+"""A use of a tag is suspicious if its plausibility is below this."""
 
 
 @dataclass(frozen=True)
 class SuspiciousUse:
-    """A document on which the tag looks out of place, and the words that say so."""
+    """A document on which the tag is implausible, and the words that are evidence against it."""
 
     document: DocumentValue
     weight: float
@@ -38,11 +38,11 @@ class SuspiciousUse:
 
 @dataclass(frozen=True)
 class TagView:
-    """One tag. ``frequency`` is the share of training documents that have it.
+    """One tag. ``frequency`` is the share of the training documents that have it.
 
-    ``topics`` is what the tag itself explains; ``document_topics`` is the mean of its documents, which their other tags
-    and they themselves shape too. ``document_topics`` and ``documents`` (by weight) are None where no documents were
-    given, ``suspicious`` also until the audit is made.
+    ``topics`` is the tag's own topic distribution, ``document_topics`` the mean topic mix of its documents, to which
+    their other tags and the latent tag contribute too. ``document_topics`` and ``documents`` (by weight) are None
+    without documents, ``suspicious`` also until the audit is ready.
     """
 
     tag: str
@@ -61,10 +61,10 @@ class TagView:
 
 
 def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True) -> TagView:
-    """One tag by its number; suspicious uses only once the audit is there."""
+    """Describe a tag by number; suspicious uses are included once the audit is ready."""
     model = explorer.model
     if not 0 <= number < len(model.tag_names_):
-        raise NothingToShowError(f"there is no tag number {number}: the model has {len(model.tag_names_):,}, from 0")
+        raise NotFoundError(f"there is no tag number {number}: the model has {len(model.tag_names_):,}, from 0")
     name = model.tag_names_[number]
     kind, colon, value = name.partition(":")
     distribution = model.tag_topics_[number] @ model.components_
@@ -77,17 +77,17 @@ def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True
         value=value if colon else name,
         frequency=frequency,
         topics=topic_mix(explorer, model.tag_topics_[number]),
-        words=words_of(explorer, distribution, n),
+        words=top_words(explorer, distribution, n),
         distinctive=distinctive_words(explorer, distribution, max(frequency, 1e-3), n),
-        similar=with_numbers(explorer, nearest_rows(explorer.tag_roots, number, model.tag_names_, n)),
-        n_documents=None if explorer.corpus is None else _count(explorer, number),
+        similar=numbered_tags(explorer, nearest_rows(explorer.tag_roots, number, model.tag_names_, n)),
+        n_documents=None if explorer.corpus is None else _n_documents(explorer, number),
         document_topics=None if explorer.corpus is None else _document_topics(explorer, number),
         documents=None if explorer.corpus is None else _documents(explorer, number, n),
         suspicious=_suspicious(explorer, name, n) if audited else None,
     )
 
 
-def _count(explorer: Explorer, number: int) -> int:
+def _n_documents(explorer: Explorer, number: int) -> int:
     starts = explorer.weights_by_tag.indptr
     return int(starts[number + 1] - starts[number])
 
@@ -100,8 +100,8 @@ def _document_topics(explorer: Explorer, number: int) -> tuple[TopicShare, ...]:
 
 def _documents(explorer: Explorer, number: int, n: int) -> tuple[DocumentValue, ...]:
     weights, ids = explorer.weights_by_tag, explorer.documents.ids
-    part = slice(weights.indptr[number], weights.indptr[number + 1])
-    ranked = largest(weights.data[part], weights.indices[part].tolist(), n)
+    column = slice(weights.indptr[number], weights.indptr[number + 1])
+    ranked = largest(weights.data[column], weights.indices[column].tolist(), n)
     return tuple(DocumentValue(ids[d], d, value) for d, value in ranked)
 
 
@@ -115,5 +115,5 @@ def _suspicious(explorer: Explorer, name: str, n: int) -> tuple[SuspiciousUse, .
             disagreeing=entry.disagreeing,
         )
         for entry in entries[:n]
-        if entry.plausibility < DOUBTFUL
+        if entry.plausibility < MAX_SUSPICIOUS
     )

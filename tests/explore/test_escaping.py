@@ -1,4 +1,4 @@
-"""Whatever tags, words, ids and texts are called, they are shown as text: in pages, API and report."""
+"""Hostile names of tags, words and documents are shown as text in pages, API and report."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from starlette.testclient import TestClient
 from tests.explore.conftest import HOSTILE
-from tests.explore.test_report import unpacked
+from tests.explore.test_report import decompressed
 
 from tagtopic.explore import Explorer, ReportLimits
 from tagtopic.explore.report import render_report
@@ -23,7 +23,7 @@ ELEMENTS = {
 
 
 class Elements(HTMLParser):
-    """Gathers what a browser would make elements of."""
+    """Collects the elements and attributes of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Elements(HTMLParser):
 
 
 def check(html: str) -> None:
-    """Only elements and attributes of our templates; none that runs something."""
+    """Assert that a page has only elements of the templates and no event handlers."""
     found = Elements()
     found.feed(html)
     assert found.names <= ELEMENTS
@@ -53,7 +53,7 @@ def paths(explorer: Explorer) -> list[str]:
     return ["/", "/topics/0", "/tags", "/documents", "/audit", "/compare", *tags, *documents]
 
 
-def test_pages_show_hostile_names_as_text(hostile: Explorer) -> None:
+def test_pages_escape_hostile_names(hostile: Explorer) -> None:
     _ = hostile.audit
     with TestClient(create_app(hostile)) as client:
         for path in paths(hostile):
@@ -68,7 +68,7 @@ def test_pages_show_hostile_names_as_text(hostile: Explorer) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_can_be_asked_for_and_typed(hostile: Explorer, name: str) -> None:
+def test_hostile_names_can_be_searched_and_tried(hostile: Explorer, name: str) -> None:
     with TestClient(create_app(hostile)) as client:
         found = client.get("/api/v1/tags", params={"query": name[:900]})
         assert found.status_code == 200
@@ -84,10 +84,10 @@ def test_hostile_names_can_be_asked_for_and_typed(hostile: Explorer, name: str) 
         check(own)
 
 
-def test_the_report_shows_hostile_names_as_text(hostile: Explorer) -> None:
+def test_report_escapes_hostile_names(hostile: Explorer) -> None:
     html = render_report(hostile, ReportLimits())
     check(html)
-    for page in unpacked(html).values():
+    for page in decompressed(html).values():
         check(page)
     index = json.loads(re.findall(r'id="tag-index">(.*?)</script>', html, flags=re.DOTALL)[0])
     assert {name for name, _, _ in index} == set(HOSTILE)

@@ -1,0 +1,146 @@
+"""ASGI middleware: access token, security headers, and the limit on the size of bodies."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlencode
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE = "tagtopic-token"
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a server bound to this address can be reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed_hosts(host: str) -> list[str]:
+    """The accepted Host headers: on a loopback address its own names only, against DNS rebinding."""
+    return ["localhost", "127.0.0.1", "[::1]", "testserver", host] if is_loopback(host) else ["*"]
+
+
+class AccessMiddleware:
+    """Adds security headers to every response and, if there is a token, requires it.
+
+    Programs send ``Authorization: Bearer …``. A browser opens ``/?token=…`` once: the token is moved from the address
+    to a cookie that scripts cannot read and that is not sent with cross-site requests.
+    """
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        self.app = app
+        self.token = None if token is None else token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it with 401 or a redirect."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        response = None if self.token is None else self._check_token(scope, self.token)
+        await (response or self.app)(scope, receive, send_with_headers)
+
+    def _check_token(self, scope: Scope, token: bytes) -> Response | None:
+        headers = dict(scope["headers"])
+        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        if scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), token):
+            return None
+        if hmac.compare_digest(_token_cookie(headers.get(b"cookie", b"")), token):
+            return None
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        in_address = [value for name, value in query if name == "token"]
+        if scope["method"] == "GET" and in_address and hmac.compare_digest(in_address[-1].encode(), token):
+            return _redirect_with_cookie(scope["path"], [pair for pair in query if pair[0] != "token"], token)
+        message = "a token is needed: send it as 'Authorization: Bearer TOKEN', or open /?token=TOKEN in a browser"
+        return JSONResponse({"detail": message}, 401, {"WWW-Authenticate": "Bearer"})
+
+
+def _token_cookie(header: bytes) -> bytes:
+    try:
+        cookie = SimpleCookie(header.decode("latin-1")).get(COOKIE)
+    except CookieError:
+        return b""
+    return b"" if cookie is None else unquote_to_bytes(cookie.value)
+
+
+def _redirect_with_cookie(path: str, query: list[tuple[str, str]], token: bytes) -> Response:
+    # a path that begins with two slashes would lead to another host
+    target = "/" + path.lstrip("/") + (f"?{urlencode(query)}" if query else "")
+    response = RedirectResponse(target, 303)
+    response.set_cookie(COOKIE, quote(token, safe=""), httponly=True, samesite="strict", path="/")
+    return response
+
+
+class BodyLimitMiddleware:
+    """Refuses bodies above a size, by their Content-Length and by the bytes received."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self.app = app
+        self.max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, counting the bytes of its body."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        content_length = dict(scope["headers"]).get(b"content-length", b"0")
+        if not content_length.isdigit() or int(content_length) > self.max_bytes:
+            await self._refuse(send)
+            return
+        received, answered = 0, False
+
+        async def counting_receive() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self.max_bytes:
+                raise _BodyTooLargeError
+            return message
+
+        async def noting_send(message: Message) -> None:
+            nonlocal answered
+            if received <= self.max_bytes:  # else it is the application's response to a truncated body
+                answered = True
+                await send(message)
+
+        try:
+            await self.app(scope, counting_receive, noting_send)
+        except _BodyTooLargeError:
+            pass
+        finally:
+            if received > self.max_bytes and not answered:
+                await self._refuse(send)
+
+    async def _refuse(self, send: Send) -> None:
+        message = f"the body is larger than {self.max_bytes:,} bytes: send fewer or shorter documents at a time"
+        body = json.dumps({"detail": message}).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": 413, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+class _BodyTooLargeError(Exception):
+    pass
