@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from tagtopic import TWTM, Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines import SparkEngine
-from tagtopic.engines.distributed.components import report_components
+from tagtopic.engines.distributed.components import component_report
 from tagtopic.testing import SparkCluster
 
 GROUPS = 40
@@ -47,7 +47,7 @@ def main() -> None:
     )
     corpus = corpus[np.flatnonzero(corpus.document_sizes()[1])]
     train, test = corpus.split(0.2, 0)
-    print(f"{train!r}; {report_components(train.tags, 2)}")
+    print(f"{train!r}; {component_report(train.tags, 2)}")
     model = TWTM(given.topics, tag_weight_prior="estimate", max_iter=41, tol=0, random_state=0, progress=False)
     exact = model.fit(train).perplexity(test)
     print(f"exact                  {exact:10.2f}", flush=True)

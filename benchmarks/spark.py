@@ -34,9 +34,9 @@ from synthetic_corpus import Size, synthetic_corpus
 from tagtopic import Corpus
 from tagtopic.engines import WEIGHT_UPDATES, LocalEngine, SparkEngine
 from tagtopic.engines.base import Statistics
-from tagtopic.engines.distributed.components import report_components
+from tagtopic.engines.distributed.components import component_report
 from tagtopic.engines.distributed.session import TransferSizes
-from tagtopic.engines.distributed.weights import weight_update_of
+from tagtopic.engines.distributed.weight_updates import weight_update_of
 from tagtopic.inference.priors.tag_weights import HyperPrior
 from tagtopic.inference.types import Parameters, Priors
 from tagtopic.testing import SparkCluster
@@ -279,7 +279,7 @@ def main() -> None:
     if arguments.watch:
         watch(corpus, arguments)
     elif not arguments.show:
-        print(f"{corpus!r}, {corpus.counts.nnz:,} entries; {report_components(corpus.tags, max(arguments.workers))}")
+        print(f"{corpus!r}, {corpus.counts.nnz:,} entries; {component_report(corpus.tags, max(arguments.workers))}")
         measure_all(corpus, results, arguments)
     if not arguments.watch:
         show(read(results))

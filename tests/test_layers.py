@@ -60,3 +60,11 @@ def test_models_and_commands_depend_on_no_particular_engine(layer: str) -> None:
     for path in sorted((SOURCE / layer).rglob("*.py")):
         used = {name for name in imported_names(path) if name.startswith(OF_ENGINES)}
         assert not used, path.relative_to(SOURCE)
+
+
+def test_distributed_inference_does_not_depend_on_spark() -> None:
+    for path in sorted((SOURCE / "engines" / "distributed").rglob("*.py")):
+        text = path.read_text()
+        assert "import pyspark" not in text, path.name
+        assert "from pyspark" not in text, path.name
+        assert not any(name.startswith("tagtopic.engines.spark") for name in imported_names(path)), path.name

@@ -41,8 +41,8 @@ class HeldTask:
     task: Callable[[Any, Any], Iterator[Any]]
     folder: Path
 
-    def __call__(self, slot: Any, scratch: Any) -> Iterator[Any]:
-        results = iter(self.task(slot, scratch))
+    def __call__(self, partition: Any, scratch: Any) -> Iterator[Any]:
+        results = iter(self.task(partition, scratch))
         first = next(results)
         hold(self.folder)
         yield first
@@ -168,9 +168,9 @@ def in_e_step(session: Any, folder: Path) -> None:
     """Hold the tasks of the next job."""
     free = session.cluster.run
 
-    def held(task: Any, step: int, slots: Iterable[int] | None = None) -> list[Any]:
+    def held(task: Any, step: int, partitions: Iterable[int] | None = None) -> list[Any]:
         session.cluster.run = free
-        results: list[Any] = free(HeldTask(task, folder), step, slots)
+        results: list[Any] = free(HeldTask(task, folder), step, partitions)
         return results
 
     session.cluster.run = held

@@ -1,9 +1,7 @@
-"""Solution III: pi by connected components, each solved where all of its documents' weights come together.
+"""The update of pi by connected components of documents and tags: the paper's Solution III and Appendix C.
 
-Connected components of documents and tags: the paper's Appendix C.
-
-Two documents that share a tag are in one component, and so are all that hang together by a chain of them. No tag of a
-component occurs in another, so each component's part of pi can be learnt by itself.
+Two documents that share a tag are in one component. No tag of a component occurs in another, so each component's part
+of pi can be estimated by itself, on the executor where the weights of its documents are brought together.
 """
 
 from __future__ import annotations
@@ -20,8 +18,15 @@ from scipy.special import digamma, polygamma
 
 from tagtopic._core.arrays import Float64s, Int32s, Int64s, offsets_of
 from tagtopic.engines.distributed.scratch import Scratch
-from tagtopic.engines.distributed.tasks import Shared, Slot
-from tagtopic.engines.distributed.weights import Learnt, NamedEvidence, Problem, Whose, merged, without_evidence
+from tagtopic.engines.distributed.tasks import Partition, Shared
+from tagtopic.engines.distributed.weight_updates import (
+    EvidenceReader,
+    Mask,
+    TagEvidence,
+    WeightProblem,
+    merge_evidence,
+    prior_without_evidence,
+)
 from tagtopic.inference.priors.tag_weights import LARGEST, SMALLEST, HyperPrior, WeightEvidence
 from tagtopic.inference.types import Parameters
 
@@ -29,15 +34,29 @@ if TYPE_CHECKING:
     from tagtopic.engines.distributed.session import DistributedSession
 
 
-Links = tuple[Int32s, Int32s]
+MAX_ROUNDS, TOLERANCE = 30, 1e-7
+"""Alternations between the components and the latent tag's prior."""
+
+TagPairs = tuple[Int32s, Int32s]
 """Pairs of tags that are in one component."""
 
 
 @dataclass(frozen=True)
 class ComponentReport:
-    """How documents and tags fall into components, and what that means for ``n_bins`` parts of a cluster.
+    """The connected components of a corpus, and how evenly they divide among the parts of a cluster.
 
-    ``imbalance`` is the work of the fullest part over the mean: 1 is ideal, ``n_bins`` means that one does all.
+    Attributes
+    ----------
+    n_components : int
+        The number of components.
+    documents, tags : tuple of int
+        The numbers of documents and tags of each, the largest component first.
+    largest_share : float
+        The share of the tagged documents that are in the largest one.
+    n_bins : int
+        The number of parts of the cluster.
+    imbalance : float
+        The work of the fullest part over the mean: 1 is ideal, ``n_bins`` means that one does all.
     """
 
     n_components: int
@@ -55,18 +74,18 @@ class ComponentReport:
         )
 
 
-def tag_components(links: Sequence[Links], n_tags: int) -> Int32s:
-    """The component of each tag, numbered from 0: scipy's union-find over pairs of tags from anywhere."""
-    first = np.concatenate([np.empty(0, np.int32), *(pair[0] for pair in links)])
-    second = np.concatenate([np.empty(0, np.int32), *(pair[1] for pair in links)])
+def tag_components(pairs: Sequence[TagPairs], n_tags: int) -> Int32s:
+    """Return the component of each tag, numbered from 0, given pairs of tags from all partitions."""
+    first = np.concatenate([np.empty(0, np.int32), *(pair[0] for pair in pairs)])
+    second = np.concatenate([np.empty(0, np.int32), *(pair[1] for pair in pairs)])
     graph = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(n_tags, n_tags))
     return np.asarray(connected_components(graph, directed=False)[1], np.int32)
 
 
-def links_of(starts: Int64s, tags: Int32s) -> Links:
-    """Pairs of tags that say which tags these documents bind together; no more pairs than tags.
+def tag_pairs(starts: Int64s, tags: Int32s) -> TagPairs:
+    """Return pairs of tags that connect the components of some documents, no more pairs than tags.
 
-    This is what a partition sends: its own components, each as a star.
+    Each component is a star: every tag is paired with the first one.
     """
     names, places = np.unique(tags[starts[0] : starts[-1]], return_inverse=True)
     offsets = np.asarray(starts - starts[0])
@@ -78,8 +97,8 @@ def links_of(starts: Int64s, tags: Int32s) -> Links:
     return names, names[centre[own]]
 
 
-def into_bins(work: NDArray[Any], n_bins: int) -> Int32s:
-    """A bin for each component: the largest first, each to the bin with the least work."""
+def assign_bins(work: NDArray[Any], n_bins: int) -> Int32s:
+    """Assign components to bins: the largest first, each to the bin with the least work."""
     bins = np.zeros(len(work), np.int32)
     filled = np.zeros(n_bins)
     for component in np.argsort(-work, kind="stable"):
@@ -88,16 +107,28 @@ def into_bins(work: NDArray[Any], n_bins: int) -> Int32s:
     return bins
 
 
-def report_components(tags: Any, n_bins: int) -> ComponentReport:
-    """The report of a corpus's ``tags`` (CSR documents x tags)."""
-    labels = tag_components([links_of(tags.indptr, tags.indices)], tags.shape[1])
+def component_report(tags: Any, n_bins: int) -> ComponentReport:
+    """Describe the components of a corpus.
+
+    Parameters
+    ----------
+    tags : csr_array of shape (documents, tags)
+        The tags of the documents.
+    n_bins : int
+        The number of parts of the cluster.
+
+    Returns
+    -------
+    ComponentReport
+    """
+    labels = tag_components([tag_pairs(tags.indptr, tags.indices)], tags.shape[1])
     used = np.unique(labels[np.unique(tags.indices)])
     tagged = np.flatnonzero(np.diff(tags.indptr))
     documents = np.bincount(labels[tags.indices[tags.indptr[tagged]]], minlength=labels.max(initial=-1) + 1)[used]
     n_tags = np.bincount(labels[np.unique(tags.indices)], minlength=labels.max(initial=-1) + 1)[used]
     work = np.bincount(labels[tags.indices], minlength=labels.max(initial=-1) + 1)[used]
     order = np.argsort(-documents, kind="stable")
-    loads = np.bincount(into_bins(work, n_bins), weights=work, minlength=n_bins)
+    loads = np.bincount(assign_bins(work, n_bins), weights=work, minlength=n_bins)
     return ComponentReport(
         n_components=len(used),
         documents=tuple(documents[order].tolist()),
@@ -108,96 +139,63 @@ def report_components(tags: Any, n_bins: int) -> ComponentReport:
     )
 
 
-def appendix_c(documents: Sequence[Sequence[int]], n_tags: int) -> list[set[int]]:
-    """The paper's algorithm as printed, but for the empty cluster that it begins with; slow and plain.
-
-    Documents without tags are in no cluster, as in the paper.
-    """
-    owners: list[set[int]] = [set() for _ in range(n_tags)]
-    for number, tags in enumerate(documents):
-        for tag in tags:
-            owners[tag].add(number)
-    clusters: list[set[int]] = []
-    scanned: set[int] = set()
-    for tag in range(n_tags):
-        if tag in scanned:
-            continue
-        scanned.add(tag)
-        cluster: set[int] = set()
-        to_add = set(owners[tag])
-        while to_add:
-            document = to_add.pop()
-            cluster.add(document)
-            for other in documents[document]:
-                scanned.add(other)
-                to_add |= owners[other] - cluster
-        clusters.append(cluster)
-    return clusters
-
-
-ROUNDS, TOLERANCE = 30, 1e-7
-"""Alternations between the components and the latent tag's prior."""
-
-
 class BinSolution(NamedTuple):
-    """Pi of a bin's tags, and what its documents add to the equation of the latent tag's prior."""
+    """Pi of a bin's tags, and its documents' terms in the equation of the latent tag's prior."""
 
     bin: int
-    names: Int32s
+    tags: Int32s
     pi: Float64s
     latent_sums: Float64s
 
 
 @dataclass(frozen=True)
-class BringLinks:
-    """Yields the pairs of tags that the documents of a block bind together."""
+class CollectTagPairs:
+    """Yields pairs of tags that connect the components of each block."""
 
     step: int
 
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[Links]:
-        """Each block's components, as pairs."""
-        scratch.require(slot.numbers, self.step)
-        for number in slot.numbers:
+    def __call__(self, partition: Partition, scratch: Scratch) -> Iterator[TagPairs]:
+        """Yield the pairs of each block."""
+        scratch.require(partition.blocks, self.step)
+        for number in partition.blocks:
             stored = scratch.block(number)
-            first, second = links_of(stored.block.documents.tag_starts, stored.block.documents.tags)
+            first, second = tag_pairs(stored.block.documents.tag_starts, stored.block.documents.tags)
             yield stored.tags[first], stored.tags[second]
 
 
 @dataclass(frozen=True)
-class CutByBin:
-    """Yields (bin, the evidence of its documents) of a partition."""
+class SplitByBin:
+    """Yields (bin, the evidence of its documents) for the bins of a partition."""
 
     bins: Shared[Int32s]
-    whose: Whose
+    reader: EvidenceReader
 
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, NamedEvidence]]:
-        """Cut; of a partition without documents nothing travels."""
-        if not slot.numbers:
+    def __call__(self, partition: Partition, scratch: Scratch) -> Iterator[tuple[int, TagEvidence]]:
+        """Split; a partition without documents yields nothing."""
+        if not partition.blocks:
             return
-        scratch.require(slot.numbers, self.whose.step)
-        found = merged([self.whose.of_block(number, scratch) for number in slot.numbers])
-        names, evidence = found
-        tag_bins = self.bins.value[names]  # the latent tag is in no bin
+        tags, evidence = self.reader.of_partition(partition, scratch)
+        tag_bins = self.bins.value[tags]  # the latent tag is in no bin
         document_bins = tag_bins[evidence.tags[evidence.starts[:-1]]]
         for place, bin_ in enumerate(np.unique(document_bins)):
             part = _of_documents(evidence, document_bins == bin_)
             mine = tag_bins == bin_
-            if self.whose.latent:
-                mine[-1] = place == 0  # the latent tag's sums travel once
+            if self.reader.latent:
+                mine[-1] = place == 0  # the latent tag's sums are sent once
             log_weights, documents = (np.where(mine, sums, 0.0) for sums in (evidence.log_weights, evidence.documents))
-            yield int(bin_), NamedEvidence(names, replace(part, log_weights=log_weights, documents=documents))
+            yield int(bin_), TagEvidence(tags, replace(part, log_weights=log_weights, documents=documents))
 
 
 @dataclass(frozen=True)
 class SolveBin:
-    """Makes a bin's pi of all its documents' evidence."""
+    """Computes the pi of a bin from all its documents' evidence."""
 
-    problem: Shared[Problem]
+    problem: Shared[WeightProblem]
     latent: bool
 
-    def __call__(self, key: int, parts: list[NamedEvidence]) -> BinSolution:
-        """Solve; the latent tag's prior is taken as given."""
-        found = merged(parts)
+    def __call__(self, key: int, parts: list[TagEvidence]) -> BinSolution:
+        """Solve, with the latent tag's prior fixed."""
+        found = merge_evidence(parts)
         problem = self.problem.value
         pi = problem.solve(found)
         evidence = found.evidence
@@ -209,43 +207,45 @@ class SolveBin:
         own = evidence.documents > 0
         if self.latent:
             own[-1] = False
-        return BinSolution(key, found.names[own], pi[own], sums)
+        return BinSolution(key, found.tags[own], pi[own], sums)
 
 
 @dataclass(frozen=True)
-class Require:
-    """Yields nothing; asks for blocks and states."""
+class RequireBlocks:
+    """Yields nothing, but raises if blocks or posteriors are missing."""
 
     step: int
 
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[None]:
-        """Ask."""
-        scratch.require(slot.numbers, self.step)
+    def __call__(self, partition: Partition, scratch: Scratch) -> Iterator[None]:
+        """Require them."""
+        scratch.require(partition.blocks, self.step)
         return iter(())
 
 
 class ComponentUpdate:
-    """Each component is solved by itself. The latent tag of TWDA would join them all: its prior is held while the
-    components are solved, and moved by a Newton step on its own equation in between.
+    """Solves for pi in each connected component (Solution III; exact).
+
+    The latent tag of TWDA would connect all documents: its prior is fixed while the components are solved, and updated
+    by a Newton step on its own equation in between.
     """
 
     def __init__(self) -> None:
         self._bins: Int32s | None = None
 
     def __call__(
-        self, session: DistributedSession, parameters: Parameters, hyper: HyperPrior, learnt: Learnt
+        self, session: DistributedSession, parameters: Parameters, hyper: HyperPrior, learnt: Mask
     ) -> Float64s:
-        """Pi, exactly."""
+        """Return pi."""
         start = parameters.all_pi
-        base = without_evidence(start, hyper, learnt)
+        base = prior_without_evidence(start, hyper, learnt)
         alternate = parameters.latent and bool(learnt[-1])
         learnt = learnt.copy()
         if parameters.latent:
             base[-1], learnt[-1] = start[-1], False
         pi = base.copy()
-        for _ in range(ROUNDS if alternate else 1):
+        for _ in range(MAX_ROUNDS if alternate else 1):
             latent_prior = pi[-1]
-            problem = Problem(np.append(start[:-1], latent_prior) if parameters.latent else start, hyper, learnt)
+            problem = WeightProblem(np.append(start[:-1], latent_prior) if parameters.latent else start, hyper, learnt)
             pi, latent_sums = self._solve(session, problem, parameters.latent, base)
             if not alternate:
                 break
@@ -255,7 +255,7 @@ class ComponentUpdate:
         return pi
 
     def _solve(
-        self, session: DistributedSession, problem: Problem, latent: bool, base: Float64s
+        self, session: DistributedSession, problem: WeightProblem, latent: bool, base: Float64s
     ) -> tuple[Float64s, Float64s]:
         if self._bins is None:
             self._bins = self._find_bins(session, len(problem.pi), latent)
@@ -265,30 +265,35 @@ class ComponentUpdate:
         found: dict[int, BinSolution] = {}
         cluster, step = session.cluster, session.store.step
         with cluster.share(problem) as shared, cluster.share(self._bins) as bins:
-            cut = CutByBin(bins, Whose(step, latent, len(problem.pi)))
+            split = SplitByBin(bins, EvidenceReader(step, latent, len(problem.pi)))
             for solution in cluster.shuffle(
-                cut, SolveBin(shared, latent), step, n_out=len(cluster.slots), n_jobs=1, repair=Require(step)
+                split,
+                SolveBin(shared, latent),
+                step,
+                n_out=len(cluster.partitions),
+                n_jobs=1,
+                repair=RequireBlocks(step),
             ):
                 found[solution.bin] = solution  # a bin may come twice, with the same solution
         latent_sums = np.zeros(4)
         for solution in found.values():
-            pi[solution.names] = solution.pi
+            pi[solution.tags] = solution.pi
             latent_sums += solution.latent_sums
         return pi, latent_sums
 
     def _find_bins(self, session: DistributedSession, size: int, latent: bool) -> Int32s:
-        """The part of the cluster that solves for each tag: whole components, evenly spread."""
+        """Return the bin of each tag: whole components, evenly divided among the partitions."""
         step = session.store.step
-        links = session.cluster.run(BringLinks(step), step)
+        pairs = session.cluster.run(CollectTagPairs(step), step)
         n_tags = size - int(latent)
-        components = tag_components(links, n_tags)
+        components = tag_components(pairs, n_tags)
         work = np.bincount(components, weights=session.blocks.tag_frequencies(n_tags))
-        bins = into_bins(work, len(session.cluster.slots))[components]
+        bins = assign_bins(work, len(session.cluster.partitions))[components]
         return np.append(bins, np.int32(-1)) if latent else bins
 
 
 def newton_step(prior: float, sums: Float64s, hyper: HyperPrior) -> float:
-    """One step, on the logarithm, towards the root of the latent tag's equation: the gradient of L[pi] in it."""
+    """Return the latent tag's prior after a Newton step, on the logarithm, towards the root of its equation."""
     shared, slope, log_weight, documents = sums
     strength, centre = np.ravel(hyper.strength)[0], np.ravel(hyper.centre)[0]
     weight = documents + strength
@@ -298,8 +303,8 @@ def newton_step(prior: float, sums: Float64s, hyper: HyperPrior) -> float:
     return float(np.clip(prior * np.exp(step), SMALLEST, LARGEST))
 
 
-def _of_documents(evidence: WeightEvidence, kept: Learnt) -> WeightEvidence:
-    """The tag sets of some documents; the sums are left as they are."""
+def _of_documents(evidence: WeightEvidence, kept: Mask) -> WeightEvidence:
+    """Return the tag sets of some documents; the sums are unchanged."""
     sizes = np.diff(evidence.starts)
     starts = offsets_of(sizes[kept])
     return replace(evidence, starts=starts, tags=evidence.tags[np.repeat(kept, sizes)])

@@ -30,8 +30,8 @@ from tagtopic.corpus.text import phrases
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.text.tokenizer import tokenize
 from tagtopic.corpus.vocabulary import FixedVocabulary, fixed_vocabulary, index_columns
-from tagtopic.engines.distributed.scratch import Arrays, Parcel, Scratch
-from tagtopic.engines.distributed.tasks import Shared, Slot
+from tagtopic.engines.distributed.scratch import Arrays, BlockData, Scratch
+from tagtopic.engines.distributed.tasks import Partition, Shared
 from tagtopic.inference.types import Documents
 
 TABLE = "table"
@@ -209,7 +209,7 @@ class CountedBlock(NamedTuple):
     """A block that is to be stored."""
 
     number: int
-    parcel: Parcel
+    data: BlockData
     digest: int
 
 
@@ -258,9 +258,9 @@ class CountBlocks:
         for place, (first, last) in enumerate(cut_evenly(documents.word_starts, self.block_entries)):
             own, names = _documents_range(documents, first, last), ids[first:last]
             beside: Arrays = dict(zip(IDS, (names.offsets, names.data), strict=True))
-            parcel = Parcel(own, len(columns.packed_words), len(columns.packed_tags), None, beside)
+            data = BlockData(own, len(columns.packed_words), len(columns.packed_tags), None, beside)
             digest = _documents_digest(own, names, self.firsts[number] + first)
-            yield CountedBlock((number << PART_BITS) + place, parcel, digest)
+            yield CountedBlock((number << PART_BITS) + place, data, digest)
 
 
 @dataclass
@@ -319,19 +319,19 @@ class StoreBlocks:
         """Store them."""
         scratch = Scratch(self.home)
         found = []
-        for number, parcel, digest in blocks:
-            assert parcel.documents is not None
-            n_words, n_tags = scratch.keep_block(number, parcel)
-            starts = parcel.documents.word_starts, parcel.documents.tag_starts
+        for number, data, digest in blocks:
+            assert data.documents is not None
+            n_words, n_tags = scratch.store_block(number, data)
+            starts = data.documents.word_starts, data.documents.tag_starts
             words, tags = (np.diff(offsets).astype(np.int32) for offsets in starts)
             found.append(BlockSummary(number, words, tags, n_words, n_tags, digest))
         yield found
 
 
-def as_partitions(number: int, stored: Iterable[list[BlockSummary]]) -> Iterator[Slot]:
+def as_partitions(number: int, stored: Iterable[list[BlockSummary]]) -> Iterator[Partition]:
     """Yield the partition that tasks are given."""
     for blocks in stored:
-        yield Slot(number, tuple(block.number for block in blocks))
+        yield Partition(number, tuple(block.number for block in blocks))
 
 
 @dataclass(frozen=True)

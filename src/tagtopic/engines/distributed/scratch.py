@@ -1,13 +1,8 @@
-"""An executor's scratch folder: blocks of documents, where their inference stands, and sums on their way to the driver.
+"""An executor's scratch folder: blocks of documents, their posteriors, and statistics that are yet to be collected.
 
-Scratch is a cache and nothing more. It stands in the executor's own temporary folder, which Spark removes with the
-executor; what is not found there is reported as missing, and the driver sends it (see ``cluster.py``). Files appear
-whole or not at all, and are named by the step that made them, so a task that is run twice reads the same and writes
-the same.
-
-Kernels on executors: compiled once on each, whatever the number of its Python processes.
-
-They are cached beside the package where its folder can be written to, else in the executor's scratch.
+Scratch is a cache. It is in the executor's own temporary folder, which is removed with the executor; what is not found
+there is reported as missing, and the driver sends it. Files are written as a whole and named by the step that computed
+them, so that a task that runs twice reads and writes the same.
 """
 
 from __future__ import annotations
@@ -32,83 +27,110 @@ from tagtopic.inference.types import Documents, State
 Arrays = dict[str, NDArray[Any]]
 
 INDEX_FIELDS = ("starts", "rows", "slots")
-"""The arrays of a ColumnIndex but for ``columns``, which in a block are all."""
+"""The arrays of a ColumnIndex but for ``columns``, which in a stored block are all."""
+
+INITIAL = -1
+"""In place of a step's number: the initial posteriors, which executors compute themselves."""
 
 
-FRESH = -1
-"""In place of a step: documents stand where their prior puts them, which executors work out themselves."""
+class BlockData(NamedTuple):
+    """What an executor is sent of a block.
 
-
-class Parcel(NamedTuple):
-    """What the driver sends of a block: its documents in the corpus's columns, and where their inference stands.
-
-    Either may be None: the executor has or makes it. ``beside`` is kept with the documents, as it is.
+    Attributes
+    ----------
+    documents : Documents or None
+        The documents, in the columns of the corpus; None if the executor has them.
+    n_words, n_tags : int
+        The numbers of columns of the corpus.
+    posterior : State or None
+        The posteriors of the documents; None if the executor computes the initial ones.
+    extra : dict of arrays or None
+        Other arrays to store beside the documents.
     """
 
     documents: Documents | None
     n_words: int
     n_tags: int
-    state: State | None
-    beside: Arrays | None = None
+    posterior: State | None
+    extra: Arrays | None = None
 
     @property
     def nbytes(self) -> int:
-        """How large it is."""
-        return sum(array.nbytes for array in (*(self.documents or ()), *(self.state or ())))
+        """The size of documents and posteriors."""
+        return sum(array.nbytes for array in (*(self.documents or ()), *(self.posterior or ())))
 
 
-class ScratchBlock(NamedTuple):
-    """A block whose words and tags are numbered from 0; the two arrays say which columns of the corpus they are."""
+class StoredBlock(NamedTuple):
+    """A block whose words and tags are numbered from 0, and the columns of the corpus that they are."""
 
     block: Block
     words: Int32s
     tags: Int32s
 
 
-class MissingError(LookupError):
-    """Blocks, or their states, that this executor does not have; of ``blocks`` it has not even the documents."""
+class MissingBlocksError(LookupError):
+    """Blocks or posteriors that this executor does not have.
 
-    def __init__(self, numbers: list[int], blocks: list[int]) -> None:
+    Attributes
+    ----------
+    numbers : list of int
+        The blocks of which something is missing.
+    without_documents : list of int
+        Those of them whose documents are missing too.
+    """
+
+    def __init__(self, numbers: list[int], without_documents: list[int]) -> None:
         super().__init__(f"blocks {numbers} are not in this executor's scratch")
         self.numbers = numbers
-        self.blocks = blocks
+        self.without_documents = without_documents
 
 
-class Rooms(NamedTuple):
-    """The names of two folders in scratch: a run's own, and the one where blocks are, which may be a corpus's."""
+class ScratchNames(NamedTuple):
+    """The names of two scratch folders: of a session's posteriors, and of the blocks, which may be a corpus's."""
 
-    run: str
-    home: str
+    session: str
+    blocks: str
 
     def open(self) -> Scratch:
-        """Them, on the executor that this process belongs to."""
-        return Scratch(self.run, self.home)
+        """Open the folders on the executor that this process belongs to."""
+        return Scratch(self.session, self.blocks)
 
 
 class Scratch:
-    """The scratch of one run on the executor that this process belongs to; ``home`` has its blocks if it has not."""
+    """The scratch folders of a session on the executor that this process belongs to.
 
-    def __init__(self, run: str, home: str | None = None) -> None:
-        self.folder = scratch_root() / f"tagtopic-{run}"
-        self.home = scratch_root() / f"tagtopic-{home or run}"
+    Parameters
+    ----------
+    session : str
+        The name of the folder for posteriors and statistics.
+    blocks : str or None, default=None
+        The name of the folder for blocks; None is the same one.
+    """
 
-    def require(self, numbers: Iterable[int], step: int = FRESH) -> None:
-        """Raise if a block, or its state after ``step``, is not here."""
+    def __init__(self, session: str, blocks: str | None = None) -> None:
+        self.folder = scratch_root() / f"tagtopic-{session}"
+        self.block_folder = scratch_root() / f"tagtopic-{blocks or session}"
+
+    def require(self, numbers: Iterable[int], step: int = INITIAL) -> None:
+        """Raise MissingBlocksError if a block, or its posterior after ``step``, is not here."""
         wanted = list(numbers)
         blocks = [n for n in wanted if not self._block(n).is_dir()]
-        missing = blocks if step == FRESH else [n for n in wanted if n in blocks or not self._state(n, step).is_file()]
+        if step == INITIAL:
+            missing = blocks
+        else:
+            missing = [n for n in wanted if n in blocks or not self._posterior(n, step).is_file()]
         if missing:
-            raise MissingError(missing, blocks)
+            raise MissingBlocksError(missing, blocks)
 
-    def keep_block(self, number: int, parcel: Parcel) -> tuple[int, int]:
-        """Store a block; returns how many different words and tags it has."""
+    def store_block(self, number: int, data: BlockData) -> tuple[int, int]:
+        """Store a block; return the numbers of its different words and tags."""
         folder = self._block(number)
         if not folder.is_dir():
-            _write_folder(folder, _numbered_anew(parcel) | (parcel.beside or {}))
+            _write_folder(folder, _compact_arrays(data) | (data.extra or {}))
         return len(self._load(folder, "word_columns")), len(self._load(folder, "tag_columns"))
 
-    def block(self, number: int) -> ScratchBlock:
-        """A block, memory-mapped."""
+    def block(self, number: int) -> StoredBlock:
+        """Open a block, memory-mapped."""
         folder = self._block(number)
 
         def load(name: str) -> NDArray[Any]:
@@ -118,29 +140,29 @@ class Scratch:
         documents = Documents(load("word_starts"), load("words"), load("counts"), load("tag_starts"), load("tags"))
         block = Block(0, len(documents.word_starts) - 1, documents, len(words), len(tags))
         for index, columns in (("by_word", words), ("by_tag", tags)):
-            # made once, when the block came: stands where the block would otherwise put its own
+            # computed once, when the block was stored: in place of the block's own cached property
             places = np.arange(len(columns), dtype=np.int32)
             vars(block)[index] = ColumnIndex(places, *(_map(folder, f"{index}.{field}") for field in INDEX_FIELDS))
-        return ScratchBlock(block, words, tags)
+        return StoredBlock(block, words, tags)
 
-    def beside(self, number: int, name: str) -> NDArray[Any]:
-        """An array that was stored beside a block."""
+    def extra(self, number: int, name: str) -> NDArray[Any]:
+        """Open an array that was stored beside a block."""
         return self._load(self._block(number), name)
 
-    def keep_state(self, number: int, step: int, state: State) -> None:
-        """Store where a block's inference stands after ``step``."""
-        _write_arrays(self._state(number, step), state._asdict())
+    def store_posterior(self, number: int, step: int, posterior: State) -> None:
+        """Store a block's posteriors after ``step``."""
+        _write_arrays(self._posterior(number, step), posterior._asdict())
 
-    def state(self, number: int, step: int) -> State:
-        """Where a block's inference stood after ``step``: a copy, to be moved on."""
-        return State(**_read_arrays(self._state(number, step)))
+    def posterior(self, number: int, step: int) -> State:
+        """Read a block's posteriors after ``step``: a copy, which may be updated."""
+        return State(**_read_arrays(self._posterior(number, step)))
 
-    def has_states(self, numbers: Iterable[int], step: int) -> bool:
-        """Whether the blocks' states after ``step`` are here."""
-        return all(self._state(number, step).is_file() for number in numbers)
+    def has_posteriors(self, numbers: Iterable[int], step: int) -> bool:
+        """Return whether the blocks' posteriors after ``step`` are here."""
+        return all(self._posterior(number, step).is_file() for number in numbers)
 
     def columns(self, numbers: Iterable[int]) -> tuple[Int32s, Int32s]:
-        """The words and the tags that occur in any of the blocks, ascending."""
+        """Return the words and the tags that occur in any of the blocks, ascending."""
         folders = [self._block(number) for number in numbers]
         words, tags = (
             np.unique(np.concatenate([np.empty(0, np.int32), *(self._load(folder, name) for folder in folders)]))
@@ -148,40 +170,40 @@ class Scratch:
         )
         return words, tags
 
-    def keep_sums(self, slot: int, step: int, sums: Arrays) -> None:
-        """Store a partition's sums."""
-        _write_arrays(self._sums(slot, step), sums)
+    def store_statistics(self, partition: int, step: int, statistics: Arrays) -> None:
+        """Store a partition's statistics."""
+        _write_arrays(self._statistics(partition, step), statistics)
 
-    def sums(self, slot: int, step: int) -> Arrays | None:
-        """A partition's sums of ``step``, if they are here."""
-        file = self._sums(slot, step)
+    def statistics(self, partition: int, step: int) -> Arrays | None:
+        """Read a partition's statistics of ``step``, if they are here."""
+        file = self._statistics(partition, step)
         return _read_arrays(file) if file.is_file() else None
 
-    def forget_before(self, number: int, step: int) -> None:
-        """Drop a block's states from before ``step``."""
-        self._forget(f"state-{number}", step)
+    def drop_posteriors_before(self, number: int, step: int) -> None:
+        """Remove a block's posteriors from before ``step``."""
+        self._drop(f"state-{number}", step)
 
-    def forget_sums(self, slot: int, step: int) -> None:
-        """Drop a partition's sums from before ``step``: they were fetched when theirs ended."""
-        self._forget(f"sums-{slot}", step)
+    def drop_statistics_before(self, partition: int, step: int) -> None:
+        """Remove a partition's statistics from before ``step``, which have been collected."""
+        self._drop(f"sums-{partition}", step)
 
-    def _forget(self, name: str, step: int) -> None:
+    def _drop(self, name: str, step: int) -> None:
         for file in self.folder.glob(f"{name}-*.npz"):
             if int(file.stem.rpartition("-")[2]) < step:
                 file.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Drop everything of this run."""
+        """Remove the session's folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _block(self, number: int) -> Path:
-        return self.home / f"block-{number}"
+        return self.block_folder / f"block-{number}"
 
-    def _state(self, number: int, step: int) -> Path:
+    def _posterior(self, number: int, step: int) -> Path:
         return self.folder / f"state-{number}-{step}.npz"
 
-    def _sums(self, slot: int, step: int) -> Path:
-        return self.folder / f"sums-{slot}-{step}.npz"
+    def _statistics(self, partition: int, step: int) -> Path:
+        return self.folder / f"sums-{partition}-{step}.npz"
 
     @staticmethod
     def _load(folder: Path, name: str) -> NDArray[Any]:
@@ -190,7 +212,7 @@ class Scratch:
 
 
 def scratch_root() -> Path:
-    """The executor's own temporary folder: Spark tells its Python workers."""
+    """Return the executor's own temporary folder, which Spark passes to its Python workers."""
     given = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
     return Path(given or tempfile.gettempdir())
 
@@ -201,17 +223,17 @@ def _map(folder: Path, name: str) -> NDArray[Any]:
     return array.view(np.ndarray)
 
 
-def _numbered_anew(parcel: Parcel) -> Arrays:
-    """The block's arrays with its own words and tags only, numbered from 0, and indexed by them."""
-    documents = Documents(*(read_only(array) for array in parcel.documents or ()))
-    by_word = index_columns(documents.word_starts, documents.words, parcel.n_words)
-    by_tag = index_columns(documents.tag_starts, documents.tags, parcel.n_tags)
+def _compact_arrays(data: BlockData) -> Arrays:
+    """Return the block's arrays with its own words and tags only, numbered from 0, and indices by them."""
+    documents = Documents(*(read_only(array) for array in data.documents or ()))
+    by_word = index_columns(documents.word_starts, documents.words, data.n_words)
+    by_tag = index_columns(documents.tag_starts, documents.tags, data.n_tags)
     arrays: Arrays = {
         "word_starts": documents.word_starts,
-        "words": _positions(by_word.columns, documents.words, parcel.n_words),
+        "words": _renumber(by_word.columns, documents.words, data.n_words),
         "counts": documents.counts,
         "tag_starts": documents.tag_starts,
-        "tags": _positions(by_tag.columns, documents.tags, parcel.n_tags),
+        "tags": _renumber(by_tag.columns, documents.tags, data.n_tags),
         "word_columns": by_word.columns,
         "tag_columns": by_tag.columns,
     }
@@ -220,8 +242,8 @@ def _numbered_anew(parcel: Parcel) -> Arrays:
     return arrays
 
 
-def _positions(columns: Int32s, indices: Int32s, n_columns: int) -> Int32s:
-    """Where each index stands among the columns that occur."""
+def _renumber(columns: Int32s, indices: Int32s, n_columns: int) -> Int32s:
+    """Return the position of each index among the columns that occur."""
     lookup = np.empty(n_columns, np.int32)
     lookup[columns] = np.arange(len(columns), dtype=np.int32)
     return lookup[indices]
@@ -234,7 +256,7 @@ def _write_folder(folder: Path, arrays: Arrays) -> None:
         write_array(partial / f"{name}.npy", array)
     try:
         partial.rename(folder)
-    except OSError:  # another task has just put the same block there
+    except OSError:  # another task has just stored the same block
         shutil.rmtree(partial)
 
 

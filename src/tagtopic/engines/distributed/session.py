@@ -18,21 +18,20 @@ from tagtopic._core.arrays import Float64s, Int32s, Int64s, offsets_of
 from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.base import Session, Statistics
 from tagtopic.engines.blocks import Block
-from tagtopic.engines.distributed.reading import RemoteBlock
-from tagtopic.engines.distributed.scratch import FRESH, Parcel, Scratch
-from tagtopic.engines.distributed.tasks import (
-    AddRows,
-    AddUpAndBring,
-    Cluster,
-    CutSums,
+from tagtopic.engines.distributed.components import ComponentUpdate
+from tagtopic.engines.distributed.e_step import (
+    AddRanges,
+    CollectBlocks,
+    CollectPartition,
     EStep,
-    Ranges,
-    Slot,
-    StepAndBring,
-    StepAndStay,
-    Task,
+    RowRanges,
+    SplitStatistics,
+    StorePartition,
 )
-from tagtopic.engines.distributed.weights import WeightUpdate
+from tagtopic.engines.distributed.reading import RemoteBlock
+from tagtopic.engines.distributed.scratch import INITIAL, BlockData, Scratch
+from tagtopic.engines.distributed.tasks import Cluster, Partition, Task
+from tagtopic.engines.distributed.weight_updates import AverageUpdate, WeightUpdate, driver_update, gradient_update
 from tagtopic.engines.local import latent_log_expectations
 from tagtopic.engines.posterior import Extent, block_posterior
 from tagtopic.engines.weight_evidence import CorpusEvidence
@@ -72,7 +71,7 @@ class BlockSource(Protocol):
         """The numbers of different words and tags of each block; empty until executors have the blocks."""
         ...
 
-    def parcel(self, number: int, with_documents: bool) -> Parcel:
+    def block_data(self, number: int, with_documents: bool) -> BlockData:
         """Return what an executor is sent of a block, but for its posterior."""
         ...
 
@@ -93,18 +92,18 @@ class DriverBlocks:
         self.extents: dict[int, Extent] = dict(enumerate(blocks))
         self.sizes: dict[int, tuple[int, int]] = {}
 
-    def parcel(self, number: int, with_documents: bool) -> Parcel:
+    def block_data(self, number: int, with_documents: bool) -> BlockData:
         """Return a block on its own."""
         block = self.blocks[number]
         if not with_documents:
-            return Parcel(None, block.n_words, block.n_tags, None)
+            return BlockData(None, block.n_words, block.n_tags, None)
         whole = block.documents
         words, tags = slice(*block.word_range), slice(*block.tag_range)
         documents = Documents(
             whole.word_starts - words.start, whole.words[words], whole.counts[words],
             whole.tag_starts - tags.start, whole.tags[tags],
         )  # fmt: skip
-        return Parcel(documents, block.n_words, block.n_tags, None)
+        return BlockData(documents, block.n_words, block.n_tags, None)
 
     def tag_entries(self, run: Callable[[Task], list[Any]]) -> tuple[Int64s, Int32s]:
         """Return the tags of all documents, which the driver has."""
@@ -120,10 +119,10 @@ class DriverBlocks:
 class CollectTags:
     """Yields the tags of each block's documents."""
 
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[Int32s]:
+    def __call__(self, partition: Partition, scratch: Scratch) -> Iterator[Int32s]:
         """Yield one array for each block."""
-        scratch.require(slot.numbers)
-        for number in slot.numbers:
+        scratch.require(partition.blocks)
+        for number in partition.blocks:
             stored = scratch.block(number)
             yield stored.tags[stored.block.documents.tags]
 
@@ -136,7 +135,7 @@ class RemoteCorpusBlocks(Protocol):
         """The blocks, in the order of their documents."""
         ...
 
-    def parcel(self, number: int, with_documents: bool) -> Parcel:
+    def block_data(self, number: int, with_documents: bool) -> BlockData:
         """Return a block, read again from its source."""
         ...
 
@@ -157,9 +156,9 @@ class ExecutorBlocks:
         self.extents: dict[int, Extent] = {block.number: block for block in corpus.blocks}
         self.sizes = {block.number: (block.n_words, block.n_tags) for block in corpus.blocks}
 
-    def parcel(self, number: int, with_documents: bool) -> Parcel:
+    def block_data(self, number: int, with_documents: bool) -> BlockData:
         """Return a block, read again from its source."""
-        return self.corpus.parcel(number, with_documents)
+        return self.corpus.block_data(number, with_documents)
 
     def tag_entries(self, run: Callable[[Task], list[Any]]) -> tuple[Int64s, Int32s]:
         """Return the tags of all documents, which executors send."""
@@ -194,7 +193,7 @@ class PosteriorStore:
     def __init__(self, posterior: State, extents: dict[int, Extent], *, each_rho: bool, initialised: bool) -> None:
         self.posterior = posterior
         self.each_rho = each_rho
-        self.step = 1 if initialised else FRESH
+        self.step = 1 if initialised else INITIAL
         self._extents = extents
         self._newest = 1
 
@@ -216,7 +215,7 @@ class PosteriorStore:
 
     def of_block(self, number: int) -> State | None:
         """Return a block's part; None if executors compute it themselves."""
-        return None if self.step == FRESH else block_posterior(self.posterior, self._extents[number])
+        return None if self.step == INITIAL else block_posterior(self.posterior, self._extents[number])
 
     def block_bytes(self, number: int) -> int:
         """Return the size of a block's part."""
@@ -291,7 +290,10 @@ class DistributedSession(Session):
             self._sizes = self.cluster.send(numbers, self.store.step, documents=numbers)
         after = self.store.next_step()
         with self.cluster.share(parameters) as shared:
-            step = EStep(shared, self.inference, self.store.step, after, sweeps, tolerance, self.store.each_rho)
+            step = EStep(
+                shared, self.inference, self.store.step, after, sweeps, tolerance,
+                each_rho=self.store.each_rho, threads=self.cluster.task_threads,
+            )  # fmt: skip
             parts = self._collect(step, statistics)
         self.store.commit(after, parts)
         return statistics
@@ -316,7 +318,7 @@ class DistributedSession(Session):
         row = statistics.psi.shape[1] * statistics.psi.itemsize
         left = self.transfer.collect - self.store.nbytes
         most = len(statistics.psi) + len(statistics.theta)
-        parts = [sum(sum(self._sizes[number]) for number in slot.numbers) for slot in self.cluster.slots]
+        parts = [sum(sum(self._sizes[number]) for number in partition.blocks) for partition in self.cluster.partitions]
         if sum(parts) * row <= left:
             return self._collect_blocks(step, statistics)
         if sum(min(rows, most) for rows in parts) * row <= left:
@@ -325,7 +327,7 @@ class DistributedSession(Session):
 
     def _collect_blocks(self, step: EStep, statistics: Statistics) -> dict[int, State]:
         """Add each block's statistics on the driver, in block order: the same bits as on one machine."""
-        found = self.cluster.run(StepAndBring(step), step.before)
+        found = self.cluster.run(CollectBlocks(step), step.before)
         statistics.clear()
         for _, part, _ in found:
             statistics.psi[part.words] += part.psi
@@ -335,7 +337,7 @@ class DistributedSession(Session):
 
     def _collect_partitions(self, step: EStep, statistics: Statistics) -> dict[int, State]:
         """Add each partition's statistics on the driver, in partition order."""
-        found = self.cluster.run(AddUpAndBring(step), step.before)
+        found = self.cluster.run(CollectPartition(step), step.before)
         statistics.clear()
         for _, part, _ in found:
             statistics.psi[part.words] += part.psi
@@ -346,21 +348,22 @@ class DistributedSession(Session):
     def _collect_ranges(self, step: EStep, statistics: Statistics) -> dict[int, State]:
         """Add statistics on executors, by ranges of rows; fetch posteriors a few partitions at a time."""
         few = self.store.nbytes <= self.transfer.collect
-        stay = StepAndStay(step, bring_states=few)
-        found = self.cluster.run(stay, step.before)
+        store = StorePartition(step, with_posteriors=few)
+        found = self.cluster.run(store, step.before)
         statistics.objective = float(sum(objective for _, objective, _ in found))
-        self._fetch_ranges(stay, statistics)
+        self._fetch_ranges(store, statistics)
         if not few:
-            bring, groups = replace(stay, bring_states=True), self._groups()
-            found = [part for slots in groups for part in self.cluster.run(bring, step.before, slots)]
+            fetch, groups = replace(store, with_posteriors=True), self._groups()
+            found = [part for partitions in groups for part in self.cluster.run(fetch, step.before, partitions)]
         return {number: posterior for number, _, posterior in found}
 
-    def _fetch_ranges(self, stay: StepAndStay, statistics: Statistics) -> None:
-        ranges = Ranges.of(statistics, self.transfer.row_range)
+    def _fetch_ranges(self, store: StorePartition, statistics: Statistics) -> None:
+        ranges = RowRanges.of(statistics, self.transfer.row_range)
         n_waves = ranges.n_ranges * self.transfer.row_range // self.transfer.wave
         found = self.cluster.shuffle(
-            CutSums(stay, ranges), AddRows(ranges), stay.step.before,
-            n_out=min(ranges.n_ranges, max(len(self.cluster.slots), n_waves)), n_jobs=max(1, n_waves), repair=stay,
+            SplitStatistics(store, ranges), AddRanges(ranges), store.step.before,
+            n_out=min(ranges.n_ranges, max(len(self.cluster.partitions), n_waves)), n_jobs=max(1, n_waves),
+            repair=store,
         )  # fmt: skip
         for key, rows in found:  # a range may come twice, with the same rows
             view = ranges.view(statistics, key)
@@ -368,11 +371,38 @@ class DistributedSession(Session):
 
     def _groups(self) -> Iterator[list[int]]:
         """Partitions whose blocks' posteriors are together about as large as a wave."""
-        sizes = np.cumsum([sum(map(self.store.block_bytes, slot.numbers)) for slot in self.cluster.slots])
+        sizes = np.cumsum([sum(map(self.store.block_bytes, partition.blocks)) for partition in self.cluster.partitions])
         groups = sizes // self.transfer.wave
         return (np.flatnonzero(groups == group).tolist() for group in np.unique(groups))
 
 
-def parcels(blocks: BlockSource, store: PosteriorStore) -> Callable[[int, bool], Parcel]:
-    """Return what makes the data to send of a block: with or without its documents, and its posterior."""
-    return lambda number, with_documents: blocks.parcel(number, with_documents)._replace(state=store.of_block(number))
+def block_data_source(blocks: BlockSource, store: PosteriorStore) -> Callable[[int, bool], BlockData]:
+    """Return a function that returns what is sent of a block, with or without its documents."""
+
+    def block_data(number: int, with_documents: bool) -> BlockData:
+        return blocks.block_data(number, with_documents)._replace(posterior=store.of_block(number))
+
+    return block_data
+
+
+def weight_update_of(name: str, average: str) -> WeightUpdate:
+    """Return an update of pi.
+
+    Parameters
+    ----------
+    name : {"driver", "average", "components", "gradient"}
+        The update; see ``SparkEngine``.
+    average : {"weighted", "plain"}
+        The mean of the partitions' pi, for "average".
+
+    Returns
+    -------
+    WeightUpdate
+    """
+    updates: dict[str, WeightUpdate] = {
+        "driver": driver_update,
+        "average": AverageUpdate(plain=average == "plain"),
+        "components": ComponentUpdate(),
+        "gradient": gradient_update,
+    }
+    return updates[name]

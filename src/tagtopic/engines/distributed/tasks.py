@@ -1,60 +1,47 @@
-"""The sums of a large model, by ranges of words and tags.
+"""Tasks over the partitions of a cluster, and what the driver needs of the cluster.
 
-Each partition adds up its own blocks and cuts the sum into ranges of rows; each range is added up on one executor, in
-partition order, and only the whole comes to the driver, a part at a time. What the driver holds does not grow with the
-number of partitions, a partition has no more rows than words and tags occur in it, and the bits depend on nothing but
-the partitions.
-
-How tasks run in a partition: what they find or miss in scratch, and how it is told to the driver.
-
-The E-step on executors: the local engine's own, over blocks in scratch.
+A task runs where its partition's blocks are in scratch. If an executor was lost, it runs on another one and reports the
+blocks that it misses; the driver then sends those, and the task is run again.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import IO, Any, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-import numpy as np
+from tagtopic.engines.distributed.scratch import BlockData, MissingBlocksError, Scratch, ScratchNames
 
-from tagtopic._core.arrays import Float64s, Floats, Int32s, owners_of
-from tagtopic._core.threads import ThreadPool
-from tagtopic.engines.base import Statistics
-from tagtopic.engines.distributed.scratch import FRESH, MissingError, Parcel, Rooms, Scratch, ScratchBlock, scratch_root
-from tagtopic.engines.local import LocalSession
-from tagtopic.engines.posterior import fill_posterior
-from tagtopic.inference.types import Documents, Parameters, State
-
-DONE = -1
-"""In place of a key's value: the partition's cut is whole."""
-
-
-def use_up(values: Iterable[Any]) -> None:
-    """Take all that a task is given: Spark ends a Python worker that left something, and the next imports all anew."""
-    deque(values, maxlen=0)
-
-
-@dataclass(frozen=True)
-class Slot:
-    """One partition: its place among all, and the numbers of its blocks."""
-
-    index: int
-    numbers: tuple[int, ...]
-
-
-Task = Callable[[Slot, Scratch], Iterator[Any]]
-"""Yields results of a partition, or raises MissingError."""
-
-Addition = Callable[[int, list[Any]], Any]
-"""Makes one result of a key and its values, which come in partition order."""
+COMPLETE = -1
+"""In place of a value in a shuffle: the partition has sent all of its pairs."""
 
 Value = TypeVar("Value")
 Content = TypeVar("Content", covariant=True)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Blocks that are processed by one task.
+
+    Attributes
+    ----------
+    index : int
+        Its position among all partitions.
+    blocks : tuple of int
+        The numbers of its blocks.
+    """
+
+    index: int
+    blocks: tuple[int, ...]
+
+
+Task = Callable[[Partition, Scratch], Iterator[Any]]
+"""Yields results of a partition, or raises MissingBlocksError."""
+
+Reduction = Callable[[int, list[Any]], Any]
+"""Returns one result for a key and its values, which are in partition order."""
 
 
 class Shared(Protocol[Content]):
@@ -67,420 +54,190 @@ class Shared(Protocol[Content]):
 
 
 class Cluster(Protocol):
-    """The executors that hold the blocks of a corpus, and how to run tasks over them."""
+    """The executors that hold the blocks of a corpus; an engine implements it for its cluster."""
 
-    slots: list[Slot]
+    partitions: list[Partition]
 
-    def run(self, task: Task, step: int, slots: Iterable[int] | None = None) -> list[Any]:
-        """Return the task's results over all partitions, or some, in their order.
+    @property
+    def task_threads(self) -> Callable[[], int]:
+        """A function that returns, within a task, the number of its threads."""
+        ...
 
-        ``step`` is the number of the posteriors that the driver has: what executors miss is sent as of that step.
+    def run(self, task: Task, step: int, partitions: Iterable[int] | None = None) -> list[Any]:
+        """Run a task over all partitions, or some.
+
+        Parameters
+        ----------
+        task : Task
+            What to run.
+        step : int
+            The number of the posteriors that the driver has: executors are sent these if they miss any.
+        partitions : iterable of int or None, default=None
+            The partitions to run it over; None is all.
+
+        Returns
+        -------
+        list
+            The results, in the order of the partitions.
         """
         ...
 
-    def shuffle(self, cut: Task, add: Addition, step: int, *, n_out: int, n_jobs: int, repair: Task) -> Iterator[Any]:
-        """Yield ``add(key, values)`` for the (key, value) pairs of all partitions, values in partition order.
+    def shuffle(
+        self, task: Task, reduction: Reduction, step: int, *, n_out: int, n_jobs: int, repair: Task
+    ) -> Iterator[Any]:
+        """Group the (key, value) pairs of all partitions by key, and reduce each group.
 
-        Results are fetched by ``n_jobs`` jobs, so that only a part of them is under way at a time. ``repair`` is run
-        when something was missing: it must leave everywhere what ``cut`` needs. Results may then come a second time.
+        Parameters
+        ----------
+        task : Task
+            Yields the pairs of a partition.
+        reduction : Reduction
+            Computes a result from a key and its values.
+        step : int
+            The number of the posteriors that the driver has.
+        n_out : int
+            The number of groups of keys that are reduced at once.
+        n_jobs : int
+            The number of jobs that fetch results, so that only a part of them is in transit at a time.
+        repair : Task
+            Run when blocks were missing: it must restore everywhere what ``task`` needs.
+
+        Yields
+        ------
+        object
+            The results; after a repair some come a second time.
         """
         ...
 
     def send(self, numbers: Iterable[int], step: int, *, documents: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Send posteriors, and the documents of some blocks; return the numbers of words and tags of those."""
+        """Send posteriors of blocks, and the documents of some.
+
+        Parameters
+        ----------
+        numbers : iterable of int
+            The blocks whose posteriors are sent.
+        step : int
+            The number of the posteriors.
+        documents : iterable of int
+            The blocks whose documents are sent too.
+
+        Returns
+        -------
+        dict
+            The numbers of different words and tags of the blocks whose documents were sent.
+        """
         ...
 
     def share(self, value: Value) -> AbstractContextManager[Shared[Value]]:
-        """Send a value to all executors, to be used in a ``with`` block."""
+        """Send a value to all executors, for the duration of a ``with`` block."""
         ...
 
 
-class Absent(NamedTuple):
-    """The blocks that a partition misses, and those of them whose documents it misses too."""
+class MissingBlocks(NamedTuple):
+    """The blocks of which a partition misses something, and those whose documents it misses."""
 
     numbers: list[int]
-    blocks: list[int]
+    without_documents: list[int]
+
+
+def exhaust(values: Iterable[Any]) -> None:
+    """Consume all input of a task: Spark ends a Python worker that leaves some, and the next one imports all again."""
+    deque(values, maxlen=0)
 
 
 @dataclass(frozen=True)
-class Reporting:
-    """Runs a task over a partition; yields (partition, what is missing or None, result)."""
+class RunTask:
+    """Runs a task over partitions; yields (partition, what is missing or None, result)."""
 
     task: Task
-    rooms: Rooms
+    names: ScratchNames
 
-    def __call__(self, slots: Iterable[Slot]) -> Iterator[tuple[int, Absent | None, Any]]:
-        """Run, and report."""
-        scratch = self.rooms.open()
-        for slot in slots:
+    def __call__(self, partitions: Iterable[Partition]) -> Iterator[tuple[int, MissingBlocks | None, Any]]:
+        """Run it."""
+        scratch = self.names.open()
+        for partition in partitions:
             try:
-                for result in self.task(slot, scratch):
-                    yield slot.index, None, result
-            except MissingError as error:
-                yield slot.index, Absent(error.numbers, error.blocks), None
+                for result in self.task(partition, scratch):
+                    yield partition.index, None, result
+            except MissingBlocksError as error:
+                yield partition.index, MissingBlocks(error.numbers, error.without_documents), None
 
 
 @dataclass(frozen=True)
-class Receiving:
-    """Stores what was sent to a partition; yields (block, (words, tags)) of blocks whose documents came."""
+class StoreReceived:
+    """Stores what was sent to a partition; yields (block, (words, tags)) of blocks whose documents were sent."""
 
-    parcels: Mapping[int, Shared[Parcel]]
+    received: Mapping[int, Shared[BlockData]]
     step: int
-    rooms: Rooms
+    names: ScratchNames
 
-    def __call__(self, slots: Iterable[Slot]) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Store, and tell the sizes."""
-        scratch = self.rooms.open()
-        for number in (number for slot in slots for number in slot.numbers if number in self.parcels):
-            parcel = self.parcels[number].value
-            if parcel.state is not None:
-                scratch.keep_state(number, self.step, parcel.state)
-            if parcel.documents is not None:
-                yield number, scratch.keep_block(number, parcel)
+    def __call__(self, partitions: Iterable[Partition]) -> Iterator[tuple[int, tuple[int, int]]]:
+        """Store it."""
+        scratch = self.names.open()
+        numbers = (number for partition in partitions for number in partition.blocks if number in self.received)
+        for number in numbers:
+            data = self.received[number].value
+            if data.posterior is not None:
+                scratch.store_posterior(number, self.step, data.posterior)
+            if data.documents is not None:
+                yield number, scratch.store_block(number, data)
 
 
 @dataclass(frozen=True)
-class Removing:
-    """Removes a run's scratch."""
+class RemoveScratch:
+    """Removes a session's scratch."""
 
-    rooms: Rooms
+    names: ScratchNames
 
-    def __call__(self, slots: Iterable[Slot]) -> Iterator[Any]:
+    def __call__(self, partitions: Iterable[Partition]) -> Iterator[Any]:
         """Remove it."""
-        use_up(slots)
-        self.rooms.open().remove()
+        exhaust(partitions)
+        self.names.open().remove()
         return iter(())
 
 
 @dataclass(frozen=True)
-class Cutting:
-    """The first half of a shuffle: yields (key, (partition, value)), and to each place (place, (partition, DONE)).
+class MapTask:
+    """The first half of a shuffle: yields (key, (partition, value)), and last (out, (partition, COMPLETE)) to each out.
 
-    A partition that misses something never says that it is done, so nobody takes its part for the whole.
+    A partition that misses something sends no COMPLETE, so that its part is not taken for the whole.
     """
 
     task: Task
-    rooms: Rooms
+    names: ScratchNames
     n_out: int
 
-    def __call__(self, slots: Iterable[Slot]) -> Iterator[tuple[int, tuple[int, Any]]]:
-        """Cut."""
-        scratch = self.rooms.open()
-        for slot in slots:
+    def __call__(self, partitions: Iterable[Partition]) -> Iterator[tuple[int, tuple[int, Any]]]:
+        """Run the task, and mark its end."""
+        scratch = self.names.open()
+        for partition in partitions:
             try:
-                for key, value in self.task(slot, scratch):
-                    yield key, (slot.index, value)
-            except MissingError:
+                for key, value in self.task(partition, scratch):
+                    yield key, (partition.index, value)
+            except MissingBlocksError:
                 continue
-            for place in range(self.n_out):
-                yield place, (slot.index, DONE)
+            for out in range(self.n_out):
+                yield out, (partition.index, COMPLETE)
 
 
 @dataclass(frozen=True)
-class Adding:
-    """The second half: one result a key; or None, if any partition has not said that it is done."""
+class ReduceTask:
+    """The second half of a shuffle: yields one result for each key, or None if a partition is not complete."""
 
-    add: Addition
-    n_slots: int
+    reduction: Reduction
+    n_partitions: int
 
     def __call__(self, pairs: Iterable[tuple[int, tuple[int, Any]]]) -> Iterator[Any]:
-        """Add."""
+        """Group the pairs and reduce them."""
         values: defaultdict[int, dict[int, Any]] = defaultdict(dict)
-        done: set[int] = set()
-        for key, (slot, value) in pairs:
-            if isinstance(value, int) and value == DONE:
-                done.add(slot)
+        complete: set[int] = set()
+        for key, (partition, value) in pairs:
+            if isinstance(value, int) and value == COMPLETE:
+                complete.add(partition)
             else:
-                values[key][slot] = value
-        if len(done) < self.n_slots:
+                values[key][partition] = value
+        if len(complete) < self.n_partitions:
             yield None
             return
         for key in sorted(values):
-            yield self.add(key, [values[key][slot] for slot in sorted(values[key])])
-
-
-class BlockSums(NamedTuple):
-    """A block's statistics: the rows of psi and theta for the words and tags that occur in it, and its objective."""
-
-    words: Int32s
-    psi: Floats
-    tags: Int32s
-    theta: Floats
-    objective: Floats
-
-
-@dataclass(frozen=True)
-class EStep:
-    """The E-step of a block: from its state after ``before`` to its state after ``after``.
-
-    Nothing that ``before`` left is touched, so the step can be made again, here or elsewhere, from the same state.
-    """
-
-    parameters: Shared[Parameters]
-    inference: str
-    before: int
-    after: int
-    sweeps: int
-    tolerance: float
-    each_rho: bool = True
-
-    def make(self, number: int, scratch: Scratch, workers: ThreadPool) -> tuple[BlockSums, State]:
-        """Make the step; the block and its state must be in scratch."""
-        scratch.forget_before(number, self.before)
-        stored = scratch.block(number)
-        own = parameters_of(self.parameters.value, stored)
-        fresh = self.before == FRESH
-        state = first_state(stored, own, each_rho=self.each_rho) if fresh else scratch.state(number, self.before)
-        session = LocalSession(self.inference, workers, [stored.block], state)
-        sums = Statistics.empty_like(own)
-        session.e_step(own, sums, sweeps=self.sweeps, tolerance=self.tolerance)
-        scratch.keep_state(number, self.after, state)
-        return BlockSums(stored.words, sums.psi, stored.tags, sums.theta, np.array(sums.objective)), state
-
-
-@dataclass(frozen=True)
-class StepAndBring:
-    """For small models: yields (block, its sums, its state)."""
-
-    step: EStep
-
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, BlockSums, State]]:
-        """Step the blocks of a partition, with as many threads as the task has cores."""
-        scratch.require(slot.numbers, self.step.before)
-        with ThreadPool(task_cores()) as workers:
-            for number in slot.numbers:
-                yield number, *self.step.make(number, scratch, workers)
-
-
-class PartSums(NamedTuple):
-    """A partition's statistics: the rows of the words and tags that occur in it, and its blocks' objectives."""
-
-    words: Int32s
-    psi: Floats
-    tags: Int32s
-    theta: Floats
-    objectives: Float64s
-
-
-def add_up(step: EStep, slot: Slot, scratch: Scratch) -> tuple[PartSums, list[State]]:
-    """Step the blocks of a partition; their sums, added in block order, and their states."""
-    words, tags = scratch.columns(slot.numbers)
-    like = step.parameters.value
-    n_topics, dtype = like.psi.shape[1], like.psi.dtype
-    psi, theta = np.zeros((len(words), n_topics), dtype), np.zeros((len(tags), n_topics), dtype)
-    objectives, states = [], []
-    with ThreadPool(task_cores()) as workers:
-        for number in slot.numbers:
-            sums, state = step.make(number, scratch, workers)
-            psi[np.searchsorted(words, sums.words)] += sums.psi
-            theta[np.searchsorted(tags, sums.tags)] += sums.theta
-            objectives.append(float(sums.objective))
-            states.append(state)
-    return PartSums(words, psi, tags, theta, np.array(objectives)), states
-
-
-@dataclass(frozen=True)
-class AddUpAndBring:
-    """For models in between: yields (a partition's blocks, their sums added up, their states)."""
-
-    step: EStep
-
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[tuple[int, ...], PartSums, list[State]]]:
-        """Step the blocks of a partition."""
-        scratch.require(slot.numbers, self.step.before)
-        yield slot.numbers, *add_up(self.step, slot, scratch)
-
-
-@dataclass(frozen=True)
-class StepAndStay:
-    """For large models: the sums of a partition stay in scratch, to be fetched in ranges of rows.
-
-    Yields (block, its objective, its state if asked for). A partition whose sums are there is not stepped again.
-    """
-
-    step: EStep
-    bring_states: bool = False
-
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, float, State | None]]:
-        """Step the blocks of a partition."""
-        objectives = self.sums(slot, scratch).objectives
-        for number, objective in zip(slot.numbers, objectives.tolist(), strict=True):
-            yield number, objective, scratch.state(number, self.step.after) if self.bring_states else None
-
-    def sums(self, slot: Slot, scratch: Scratch) -> PartSums:
-        """The sums of a partition, added in block order."""
-        stored = scratch.sums(slot.index, self.step.after)
-        if stored is not None and scratch.has_states(slot.numbers, self.step.after):
-            return PartSums(**stored)
-        scratch.require(slot.numbers, self.step.before)
-        scratch.forget_sums(slot.index, self.step.after)
-        sums, _ = add_up(self.step, slot, scratch)
-        scratch.keep_sums(slot.index, self.step.after, sums._asdict())
-        return sums
-
-
-def first_state(stored: ScratchBlock, own: Parameters, *, each_rho: bool) -> State:
-    """Where the block's documents stand before the first step, by its own parameters."""
-    documents = stored.block.documents
-    dtype, n_documents = own.psi.dtype, stored.block.n_documents
-    state = State(
-        np.empty(len(documents.tags), dtype),
-        np.empty(n_documents, dtype),
-        np.empty((n_documents if each_rho else 1, len(own.mu)), dtype),
-    )
-    owner = owners_of(documents.word_starts)
-    lengths = np.bincount(owner, weights=documents.counts, minlength=n_documents)
-    fill_posterior(state, documents.tag_starts, documents.tags, lengths, own, each_rho=each_rho)
-    return state
-
-
-def parameters_of(parameters: Parameters, stored: ScratchBlock) -> Parameters:
-    """The parameters of a block's own words and tags."""
-    behind = parameters.behind
-    return replace(
-        parameters,
-        psi=parameters.psi[stored.words],
-        theta=parameters.theta[stored.tags],
-        pi=parameters.pi[stored.tags],
-        behind=behind and replace(behind, tags=behind.tags[stored.tags], word_prior=behind.word_prior[stored.words]),
-    )
-
-
-def task_cores() -> int:
-    """The cores that Spark gave to this task (``spark.task.cpus``)."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    return 1 if context is None else context.cpus()
-
-
-class Rows(NamedTuple):
-    """Some rows of a range, numbered within it."""
-
-    numbers: Int32s
-    values: Floats
-
-
-@dataclass(frozen=True)
-class Ranges:
-    """Rows of psi, then rows of theta, cut into ranges of ``height`` rows that are numbered on and on."""
-
-    n_words: int
-    n_tags: int
-    n_topics: int
-    dtype: str
-    height: int
-
-    @classmethod
-    def of(cls, sums: Statistics, range_bytes: int) -> Ranges:
-        """Ranges of about ``range_bytes`` bytes."""
-        (n_words, n_topics), n_tags = sums.psi.shape, len(sums.theta)
-        height = max(1, range_bytes // (n_topics * sums.psi.itemsize))
-        return cls(n_words, n_tags, n_topics, sums.psi.dtype.name, height)
-
-    @property
-    def word_ranges(self) -> int:
-        """How many ranges psi has: the first of theta has this number."""
-        return -(-self.n_words // self.height)
-
-    @property
-    def n_ranges(self) -> int:
-        """How many ranges there are."""
-        return self.word_ranges + -(-self.n_tags // self.height)
-
-    def view(self, sums: Statistics, key: int) -> Floats:
-        """The rows of a range."""
-        array, number = (sums.psi, key) if key < self.word_ranges else (sums.theta, key - self.word_ranges)
-        return array[number * self.height : (number + 1) * self.height]
-
-    def cut(self, numbers: Int32s, values: Floats, *, first: int, n_rows: int) -> Iterator[tuple[int, Rows]]:
-        """(range, rows) of some rows of an array, ascending, whose ranges are numbered from ``first``."""
-        bounds = np.searchsorted(numbers, np.arange(0, n_rows + self.height, self.height))
-        for place, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            yield first + place, Rows(numbers[start:stop] - np.int32(place * self.height), values[start:stop])
-
-    def empty(self) -> Statistics:
-        """Sums of nothing."""
-        psi, theta = ((n, self.n_topics) for n in (self.n_words, self.n_tags))
-        return Statistics(np.zeros(psi, self.dtype), np.zeros(theta, self.dtype), 0.0)
-
-
-@dataclass(frozen=True)
-class CutSums:
-    """Yields (range, rows) of a partition's sums."""
-
-    stay: StepAndStay
-    ranges: Ranges
-
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[tuple[int, Rows]]:
-        """Add up the blocks, then cut."""
-        sums, ranges = self.stay.sums(slot, scratch), self.ranges
-        yield from ranges.cut(sums.words, sums.psi, first=0, n_rows=ranges.n_words)
-        yield from ranges.cut(sums.tags, sums.theta, first=ranges.word_ranges, n_rows=ranges.n_tags)
-
-
-@dataclass(frozen=True)
-class AddRows:
-    """Makes (range, its whole rows) of the partitions' rows."""
-
-    ranges: Ranges
-
-    def __call__(self, key: int, parts: list[Rows]) -> tuple[int, Floats]:
-        """Add, in the order of the partitions."""
-        total = np.zeros((self.ranges.height, self.ranges.n_topics), self.ranges.dtype)
-        for part in parts:
-            total[part.numbers] += part.values
-        return key, total
-
-
-_ready: set[CompileKernels] = set()
-
-
-@dataclass(frozen=True)
-class CompileKernels:
-    """Compiles what an E-step needs, or loads it from the cache, before the first block comes."""
-
-    inference: str
-    dtype: str
-    count_dtype: str
-
-    def __call__(self, slots: Iterable[Slot]) -> None:
-        """Run an E-step on two words, one process of the executor at a time: the first compiles for all."""
-        use_up(slots)
-        if self in _ready:
-            return
-        with (scratch_root() / "tagtopic-kernels.lock").open("w") as lock:
-            take_alone(lock)
-            self._try_out()
-        _ready.add(self)
-
-    def _try_out(self) -> None:
-        scratch = Scratch(f"kernels-{uuid.uuid4().hex}")
-        try:
-            scratch.keep_block(0, self._parcel())
-            block = scratch.block(0).block
-        finally:
-            scratch.remove()
-        parameters = Parameters(self._full(2, 2), self._full(1, 2), np.ones(1), 1.0, np.ones(2), latent=True)
-        sums = Statistics(self._full(2, 2), self._full(1, 2), 0.0)
-        LocalSession(self.inference, ThreadPool(1), [block], self._state()).e_step(parameters, sums, sweeps=2)
-
-    def _parcel(self) -> Parcel:
-        starts, two = np.array([0, 2]), np.array([0, 1], np.int32)
-        documents = Documents(starts, two, np.ones(2, self.count_dtype), np.array([0, 1]), np.zeros(1, np.int32))
-        return Parcel(documents, 2, 1, None)
-
-    def _state(self) -> State:
-        return State(self._full(1), self._full(1), self._full(1, 2))
-
-    def _full(self, *shape: int) -> Any:
-        return np.full(shape, 0.5, self.dtype)
-
-
-def take_alone(lock: IO[str]) -> None:
-    """Wait until no other process has this file; it is let go when the file is closed."""
-    try:
-        import fcntl
-    except ImportError:  # not on this system: processes compile side by side, and the last one's cache stays
-        return
-    fcntl.flock(lock, fcntl.LOCK_EX)
+            yield self.reduction(key, [values[key][partition] for partition in sorted(values[key])])

@@ -1,8 +1,9 @@
-"""Jobs over blocks of documents that live in the executors' scratch.
+"""Jobs on Spark executors over blocks that are in their scratch.
 
-When an executor is lost its partitions move, and their tasks find nothing in the new scratch, or only documents that
-were read again: they say which blocks they miss, the driver sends those, and the partitions are run again. Everything
-else about failures is Spark's own: a task that dies is run again.
+Partitions are a small cached RDD of block numbers: Spark runs a task where its partition is cached, which is where the
+blocks' files are. When an executor is lost, its partitions move, and their tasks find nothing in the new scratch, or
+only documents that were read again: they report the missing blocks, the driver sends those, and the partitions are run
+again. All other failures are handled by Spark, which runs a failed task again.
 """
 
 from __future__ import annotations
@@ -15,44 +16,155 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from tagtopic.engines.distributed.scratch import Parcel, Rooms
-from tagtopic.engines.distributed.tasks import Adding, Addition, Cutting, Receiving, Removing, Reporting, Slot, Task
+from tagtopic.engines.distributed.scratch import BlockData, ScratchNames
+from tagtopic.engines.distributed.tasks import (
+    MapTask,
+    Partition,
+    ReduceTask,
+    Reduction,
+    RemoveScratch,
+    RunTask,
+    StoreReceived,
+    Task,
+)
 from tagtopic.engines.spark.context import check_executors, executors_of, wait_for_executors
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
 
-if TYPE_CHECKING:
-    from pyspark import RDD, SparkContext
-
 ATTEMPTS = 20
-"""How often blocks are sent anew before we believe that executors are lost faster than they can be filled."""
+"""How often missing blocks are sent before the cluster is considered unstable."""
+
+PLACING_SECONDS = 0.2
+"""How long a task holds its core while partitions are placed, so that each core takes its share of them."""
+
+Prepare = Callable[[Iterable[Partition]], None]
+"""Runs in each worker process before any task."""
 
 Value = TypeVar("Value")
 
 
-class SparkExecutors:
-    """The executors that hold blocks, and how to run tasks over them.
+def task_threads() -> int:
+    """Return the number of cores that Spark gave to this task (``spark.task.cpus``)."""
+    from pyspark import TaskContext
 
-    ``parcel`` makes what is sent of a block, with or without its documents; ``rooms`` are the names of its scratch.
+    context = TaskContext.get()
+    return 1 if context is None else context.cpus()
+
+
+class Placement(Protocol):
+    """Partitions, and their placement on executors."""
+
+    partitions: list[Partition]
+
+    def place(self, context: SparkContext, prepare: Prepare) -> RDD[Partition]:
+        """Place the partitions on executors."""
+        ...
+
+    def remove(self, rdd: RDD[Partition]) -> None:
+        """Remove the placement."""
+        ...
+
+    def uses_new_executors(self) -> bool:
+        """Return whether partitions are placed anew when executors are added."""
+        ...
+
+
+class SpreadPlacement:
+    """Blocks of the driver's, spread evenly over the executors: any executor can be sent any block."""
+
+    def __init__(self, n_blocks: int, n_partitions: int) -> None:
+        bounds = np.linspace(0, n_blocks, min(n_blocks, n_partitions) + 1).astype(int).tolist()
+        self.partitions = [
+            Partition(index, tuple(range(first, last))) for index, (first, last) in enumerate(pairwise(bounds))
+        ]
+
+    def place(self, context: SparkContext, prepare: Prepare) -> RDD[Partition]:
+        """Spread the partitions over the executors."""
+        partitions: RDD[Partition] = context.parallelize(self.partitions, len(self.partitions))
+        # workers of different executors become ready at different times; partitions are fairly divided only after that
+        partitions.foreachPartition(prepare)
+        placed = partitions.map(_hold_core).cache()
+        placed.count()
+        return placed
+
+    def remove(self, rdd: RDD[Partition]) -> None:
+        """Remove the placement."""
+        rdd.unpersist()
+
+    def uses_new_executors(self) -> bool:
+        """Return True: new executors take their share."""
+        return True
+
+
+class SourcePlacement:
+    """Blocks that executors have read from a source: a partition is where it was read."""
+
+    def __init__(self, rdd: RDD[Partition], partitions: list[Partition]) -> None:
+        self.rdd = rdd
+        self.partitions = partitions
+
+    def place(self, context: SparkContext, prepare: Prepare) -> RDD[Partition]:
+        """Return the partitions, which are placed already."""
+        self.rdd.foreachPartition(prepare)
+        return self.rdd
+
+    def remove(self, rdd: RDD[Partition]) -> None:
+        """Do nothing: the corpus removes the partitions, not a session."""
+
+    def uses_new_executors(self) -> bool:
+        """Return False: to move a partition is to read its part of the source again, so only lost ones are."""
+        return False
+
+
+def _hold_core(partition: Partition) -> Partition:
+    """Pass a partition on, slowly enough that no core takes more than its share."""
+    time.sleep(PLACING_SECONDS)
+    return partition
+
+
+class SparkExecutors:
+    """The Spark executors that hold blocks; see ``distributed.tasks.Cluster``.
+
+    Parameters
+    ----------
+    context : SparkContext
+        The Spark context.
+    placement : Placement
+        The partitions.
+    names : ScratchNames
+        The names of the scratch folders.
+    block_data : callable
+        Returns what is sent of a block, by its number, with or without its documents.
+    prepare : callable
+        Runs in each worker process before any task.
+    wave_bytes : int
+        Blocks are sent in groups of about this size.
+
+    Attributes
+    ----------
+    sent : int
+        The number of blocks that have been sent.
     """
+
+    task_threads = staticmethod(task_threads)
 
     def __init__(
         self,
         context: SparkContext,
         placement: Placement,
-        rooms: Rooms,
+        names: ScratchNames,
         *,
-        parcel: Callable[[int, bool], Parcel],
+        block_data: Callable[[int, bool], BlockData],
         prepare: Prepare,
         wave_bytes: int,
     ) -> None:
         self.context = context
-        self.rooms = rooms
+        self.names = names
         self.sent = 0
-        self.slots = placement.slots
+        self.partitions = placement.partitions
         self._placement = placement
-        self._parcel = parcel
+        self._block_data = block_data
         self._prepare = prepare
         self._wave_bytes = wave_bytes
         self._executors = wait_for_executors(context)
@@ -60,81 +172,75 @@ class SparkExecutors:
         self.rdd = placement.place(context, prepare)
 
     def close(self) -> None:
-        """Remove the run's files from the executors that have them, and the RDD."""
-        # if the cluster is gone there is nothing to remove: scratch goes with the executors
-        with suppress(Exception):
-            self._job(Removing(self.rooms), self._all())
+        """Remove the session's files from the executors, and the RDD."""
+        with suppress(Exception):  # if the cluster is gone there is nothing to remove: scratch goes with the executors
+            self._job(RemoveScratch(self.names), self._all())
             self._placement.remove(self.rdd)
 
-    def run(self, task: Task, step: int, slots: Iterable[int] | None = None) -> list[Any]:
-        """The task's results over all partitions, or some, in their order.
-
-        ``step`` is the one whose states are the driver's: what executors miss is sent as of then.
-        """
+    def run(self, task: Task, step: int, partitions: Iterable[int] | None = None) -> list[Any]:
+        """Run a task over all partitions, or some; see ``Cluster.run``."""
         self._place_anew_if_grown()
-        pending = set(self._all() if slots is None else slots)
+        pending = set(self._all() if partitions is None else partitions)
         results: dict[int, list[Any]] = {}
         for _ in range(ATTEMPTS):
             missing: list[int] = []
-            blocks: list[int] = []
+            documents: list[int] = []
             found: dict[int, list[Any]] = {index: [] for index in pending}
-            for index, absent, result in self._job(Reporting(task, self.rooms), sorted(pending)):
+            for index, absent, result in self._job(RunTask(task, self.names), sorted(pending)):
                 if absent is None:
                     found[index].append(result)
                 else:
                     missing += absent.numbers
-                    blocks += absent.blocks
+                    documents += absent.without_documents
                     del found[index]
             results |= found
             pending -= found.keys()
             if not pending:
                 return [result for index in sorted(results) for result in results[index]]
-            self.send(missing, step, documents=blocks)
+            self.send(missing, step, documents=documents)
         raise _unstable()
 
-    def shuffle(self, cut: Task, add: Addition, step: int, *, n_out: int, n_jobs: int, repair: Task) -> Iterator[Any]:
-        """``cut`` yields (key, value) of each partition; ``add`` makes results of a key's values in partition order.
-
-        Results are fetched by ``n_jobs`` jobs, so that only a part of them is under way at a time. ``repair`` is run
-        when something was missing: it must leave everywhere what ``cut`` needs. Results may then come a second time.
-        """
+    def shuffle(
+        self, task: Task, reduction: Reduction, step: int, *, n_out: int, n_jobs: int, repair: Task
+    ) -> Iterator[Any]:
+        """Group the pairs of all partitions by key, and reduce each group; see ``Cluster.shuffle``."""
         self._place_anew_if_grown()
         for _ in range(ATTEMPTS):
-            pairs: RDD[tuple[int, Any]] = self.rdd.mapPartitions(Cutting(cut, self.rooms, n_out))
+            pairs: RDD[tuple[int, Any]] = self.rdd.mapPartitions(MapTask(task, self.names, n_out))
             shuffled = pairs.partitionBy(n_out, int)
-            added = shuffled.mapPartitions(Adding(add, len(self.slots)))
+            reduced = shuffled.mapPartitions(ReduceTask(reduction, len(self.partitions)))
             results: list[Any] = []
             try:
                 for outs in np.array_split(np.arange(n_out), n_jobs):
-                    results = self.context.runJob(added, list, outs.tolist())
+                    results = self.context.runJob(reduced, list, outs.tolist())
                     if any(result is None for result in results):
                         break
                     yield from results
                 else:
                     return
             finally:
-                # else the files stay until Java, which has no need of memory, collects its garbage
+                # otherwise the files stay until Java collects garbage, which it has no reason to do soon
                 shuffled.cleanShuffleDependencies()
             self.run(repair, step)
         raise _unstable()
 
     def send(self, numbers: Iterable[int], step: int, *, documents: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Put states into scratch, and the documents of some blocks; returns how many words and tags those have."""
+        """Send posteriors of blocks, and the documents of some; see ``Cluster.send``."""
         sizes: dict[int, tuple[int, int]] = {}
         for wave in self._waves(sorted(set(numbers)), set(documents)):
-            parcels = {number: self.context.broadcast(parcel) for number, parcel in wave.items()}
-            slots = [slot.index for slot in self.slots if any(number in parcels for number in slot.numbers)]
+            blocks = {number: self.context.broadcast(data) for number, data in wave.items()}
+            partitions = [part.index for part in self.partitions if any(number in blocks for number in part.blocks)]
             try:
-                sizes |= dict(self._job(Receiving(parcels, step, self.rooms), slots))
+                sizes |= dict(self._job(StoreReceived(blocks, step, self.names), partitions))
             finally:
-                for parcel in parcels.values():
-                    parcel.destroy()
+                for shared in blocks.values():
+                    shared.destroy()
             self.sent += len(wave)
         return sizes
 
     @contextmanager
     def share(self, value: Value) -> Iterator[Broadcast[Value]]:
-        """Send a value to all executors, to be used in a ``with`` block."""
+        """Send a value to all executors, for the duration of a ``with`` block."""
         shared = self.context.broadcast(value)
         try:
             yield shared
@@ -142,13 +248,13 @@ class SparkExecutors:
             shared.destroy()
 
     def _all(self) -> range:
-        return range(len(self.slots))
+        return range(len(self.partitions))
 
-    def _waves(self, numbers: list[int], documents: set[int]) -> Iterator[dict[int, Parcel]]:
-        wave: dict[int, Parcel] = {}
+    def _waves(self, numbers: list[int], documents: set[int]) -> Iterator[dict[int, BlockData]]:
+        wave: dict[int, BlockData] = {}
         size = 0
         for number in numbers:
-            wave[number] = self._parcel(number, number in documents)
+            wave[number] = self._block_data(number, number in documents)
             size += wave[number].nbytes
             if size >= self._wave_bytes:
                 yield wave
@@ -156,12 +262,12 @@ class SparkExecutors:
         if wave:
             yield wave
 
-    def _job(self, task: Callable[[Iterable[Slot]], Iterable[Any]], slots: Iterable[int]) -> list[Any]:
-        return self.context.runJob(self.rdd, task, list(slots))
+    def _job(self, task: Callable[[Iterable[Partition]], Iterable[Any]], partitions: Iterable[int]) -> list[Any]:
+        return self.context.runJob(self.rdd, task, list(partitions))
 
     def _place_anew_if_grown(self) -> None:
-        """Let executors that came since the last placing have their share."""
-        if self._placement.wants_new_executors() and executors_of(self.context) - self._executors:
+        """Let executors that were added since the last placement have their share."""
+        if self._placement.uses_new_executors() and executors_of(self.context) - self._executors:
             self._placement.remove(self.rdd)
             self._executors = wait_for_executors(self.context)
             self.rdd = self._placement.place(self.context, self._prepare)
@@ -171,80 +277,3 @@ def _unstable() -> RuntimeError:
     return RuntimeError(
         f"executors were lost {ATTEMPTS} times while one step was made: the cluster is not stable enough to go on"
     )
-
-
-PLACING_SECONDS = 0.2
-"""How long a task stays when partitions are placed, so that each core takes its share of them."""
-
-Prepare = Callable[[Iterable[Slot]], None]
-"""Runs in each worker process before anything is asked of it."""
-
-
-class Placement(Protocol):
-    """Partitions, and how they come to executors."""
-
-    slots: list[Slot]
-
-    def place(self, context: SparkContext, prepare: Prepare) -> RDD[Slot]:
-        """Put the partitions on executors."""
-        ...
-
-    def remove(self, rdd: RDD[Slot]) -> None:
-        """Forget where they are."""
-        ...
-
-    def wants_new_executors(self) -> bool:
-        """Whether partitions should be placed anew when executors came."""
-        ...
-
-
-class SpreadPlacement:
-    """Blocks that the driver has, spread evenly: any executor can be sent any."""
-
-    def __init__(self, n_blocks: int, partitions: int) -> None:
-        n_slots = min(n_blocks, partitions)
-        cuts = np.linspace(0, n_blocks, n_slots + 1).astype(int).tolist()
-        self.slots = [Slot(index, tuple(range(first, last))) for index, (first, last) in enumerate(pairwise(cuts))]
-
-    def place(self, context: SparkContext, prepare: Prepare) -> RDD[Slot]:
-        """Spread the partitions over the executors."""
-        slots: RDD[Slot] = context.parallelize(self.slots, len(self.slots))
-        # workers of different executors become ready at different times; only then is the race for partitions fair
-        slots.foreachPartition(prepare)
-        placed = slots.map(_hold_core).cache()
-        placed.count()
-        return placed
-
-    def remove(self, rdd: RDD[Slot]) -> None:
-        """Forget where they are."""
-        rdd.unpersist()
-
-    def wants_new_executors(self) -> bool:
-        """New executors get a share."""
-        return True
-
-
-class SourcePlacement:
-    """Blocks that executors made of a source: a partition is where it was made, or is made anew (see ``corpus.py``)."""
-
-    def __init__(self, rdd: RDD[Slot], slots: list[Slot]) -> None:
-        self.rdd = rdd
-        self.slots = slots
-
-    def place(self, context: SparkContext, prepare: Prepare) -> RDD[Slot]:
-        """They are placed."""
-        self.rdd.foreachPartition(prepare)
-        return self.rdd
-
-    def remove(self, rdd: RDD[Slot]) -> None:
-        """The corpus lets go of them, not a run."""
-
-    def wants_new_executors(self) -> bool:
-        """To move a partition is to read its part of the source again: only those that got lost are."""
-        return False
-
-
-def _hold_core(slot: Slot) -> Slot:
-    """Pass a partition on, slowly enough that no core takes more than its share."""
-    time.sleep(PLACING_SECONDS)
-    return slot

@@ -43,8 +43,8 @@ from tagtopic.engines.distributed.reading import (
     as_partitions,
     check_reports,
 )
-from tagtopic.engines.distributed.scratch import FRESH, Parcel, Rooms, Scratch
-from tagtopic.engines.distributed.tasks import Slot, use_up
+from tagtopic.engines.distributed.scratch import INITIAL, BlockData, Scratch, ScratchNames
+from tagtopic.engines.distributed.tasks import Partition, exhaust
 from tagtopic.engines.distributed.vocabulary import (
     BucketPair,
     CountJoined,
@@ -86,10 +86,10 @@ class FetchDocuments:
 
     positions: Broadcast[dict[int, NDArray[np.int64]]]
 
-    def __call__(self, slot: Slot, scratch: Scratch) -> Iterator[FetchedDocuments]:
+    def __call__(self, partition: Partition, scratch: Scratch) -> Iterator[FetchedDocuments]:
         """Fetch them."""
         wanted = self.positions.value
-        numbers = [number for number in slot.numbers if number in wanted]
+        numbers = [number for number in partition.blocks if number in wanted]
         scratch.require(numbers)
         for number in numbers:
             stored, rows = scratch.block(number), wanted[number]
@@ -97,7 +97,7 @@ class FetchDocuments:
             starts, words = take_rows(documents.word_starts, documents.words, rows)
             _, counts = take_rows(documents.word_starts, documents.counts, rows)
             tag_starts, tags = take_rows(documents.tag_starts, documents.tags, rows)
-            ids = StringArray(*(scratch.beside(number, name) for name in IDS)).take(rows)
+            ids = StringArray(*(scratch.extra(number, name) for name in IDS)).take(rows)
             yield FetchedDocuments(number, (starts, stored.words[words], counts), (tag_starts, stored.tags[tags]), ids)
 
 
@@ -234,7 +234,7 @@ class SparkCorpus(RemoteCorpus):
             positions[self.blocks[i].number] = rows[owners == i] - self.blocks[i].first
         with self.cluster.share(positions) as shared:
             found: list[FetchedDocuments] = self.cluster.run(
-                FetchDocuments(shared), FRESH, sorted({n >> PART_BITS for n in positions})
+                FetchDocuments(shared), INITIAL, sorted({n >> PART_BITS for n in positions})
             )
         return self._assembled(found)
 
@@ -261,7 +261,7 @@ class SparkCorpus(RemoteCorpus):
         """The executors that store the blocks."""
         home = self._stored.home
         return SparkExecutors(
-            self.context, self.placement(), Rooms(home, home), parcel=self.parcel, prepare=use_up,
+            self.context, self.placement(), ScratchNames(home, home), block_data=self.block_data, prepare=exhaust,
             wave_bytes=self.engine.transfer.wave,
         )  # fmt: skip
 
@@ -274,14 +274,14 @@ class SparkCorpus(RemoteCorpus):
         """The name of the scratch folder of the blocks."""
         return self._stored.home
 
-    def parcel(self, number: int, with_documents: bool) -> Parcel:
+    def block_data(self, number: int, with_documents: bool) -> BlockData:
         """Return a block, read again from its source, for an executor that has lost it."""
         if not with_documents:
-            return Parcel(None, self.n_words, self.n_tags, None)
+            return BlockData(None, self.n_words, self.n_tags, None)
         found: list[CountedBlock] = self.context.runJob(
             self._stored.counted, SelectBlocks(frozenset([number])), [number >> PART_BITS]
         )
-        return found[0].parcel
+        return found[0].data
 
     def close(self) -> None:
         """Remove the blocks from the executors."""
@@ -318,8 +318,8 @@ class _StoredBlocks:
             np.concatenate([block.tag_entries for block in sizes]),
         )
         self.blocks = _block_extents(sizes)
-        slots = [Slot(index, tuple(block.number for block in part)) for index, part in enumerate(stored)]
-        self.placement = SourcePlacement(self._stored.mapPartitionsWithIndex(as_partitions), slots)
+        partitions = [Partition(index, tuple(block.number for block in part)) for index, part in enumerate(stored)]
+        self.placement = SourcePlacement(self._stored.mapPartitionsWithIndex(as_partitions), partitions)
 
     def less(self, removed: RemovedWords) -> _StoredBlocks:
         shared = self._context.broadcast(removed)

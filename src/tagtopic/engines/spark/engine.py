@@ -16,7 +16,8 @@ from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_op
 from tagtopic.engines import WEIGHT_UPDATES
 from tagtopic.engines.base import Engine
 from tagtopic.engines.blocks import BLOCK_ENTRIES, blocks_of
-from tagtopic.engines.distributed.scratch import Rooms
+from tagtopic.engines.distributed.e_step import CompileKernels
+from tagtopic.engines.distributed.scratch import ScratchNames
 from tagtopic.engines.distributed.session import (
     BlockSource,
     DistributedSession,
@@ -24,10 +25,10 @@ from tagtopic.engines.distributed.session import (
     ExecutorBlocks,
     PosteriorStore,
     TransferSizes,
-    parcels,
+    block_data_source,
+    weight_update_of,
 )
-from tagtopic.engines.distributed.tasks import CompileKernels
-from tagtopic.engines.distributed.weights import AVERAGES, weight_update_of
+from tagtopic.engines.distributed.weight_updates import AVERAGES
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors, empty_posterior, initial_posterior
 from tagtopic.engines.spark.cluster import Placement, SparkExecutors, SpreadPlacement
@@ -292,8 +293,8 @@ class SparkEngine(Engine):
     ) -> DistributedSession:
         run = uuid.uuid4().hex
         executors = SparkExecutors(
-            context, placement, Rooms(run, home or run),
-            parcel=parcels(blocks, store), prepare=prepare, wave_bytes=self.transfer.wave,
+            context, placement, ScratchNames(run, home or run),
+            block_data=block_data_source(blocks, store), prepare=prepare, wave_bytes=self.transfer.wave,
         )  # fmt: skip
         resources.callback(executors.close)
         update = weight_update_of(self.weight_update, self.average)

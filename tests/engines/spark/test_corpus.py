@@ -119,7 +119,7 @@ def test_blocks_hold_the_documents_in_their_order(options: Any) -> None:
         np.testing.assert_array_equal(stored.words[stored.block.documents.words], own.counts.indices)
         np.testing.assert_array_equal(stored.block.documents.counts, own.counts.data)
         np.testing.assert_array_equal(stored.tags[stored.block.documents.tags], own.tags.indices)
-        assert bytes(home.beside(block.number, IDS[1])).decode() == "".join(own.ids)
+        assert bytes(home.extra(block.number, IDS[1])).decode() == "".join(own.ids)
 
 
 def test_words_can_be_taken_out_of_some_documents() -> None:
@@ -144,13 +144,13 @@ class HereCluster:
     """What fetching asks of a cluster, in this process."""
 
     def __init__(self, corpus: SparkCorpus) -> None:
-        self.slots, self.scratch = corpus.placement().slots, Scratch(corpus.home)
+        self.partitions, self.scratch = corpus.placement().partitions, Scratch(corpus.home)
 
     def share(self, value: Any) -> Any:
         return nullcontext(SimpleNamespace(value=value))
 
-    def run(self, task: Any, step: int, slots: list[int]) -> list[Any]:
-        return [found for i in slots for found in task(self.slots[i], self.scratch)]
+    def run(self, task: Any, step: int, partitions: list[int]) -> list[Any]:
+        return [found for i in partitions for found in task(self.partitions[i], self.scratch)]
 
 
 def test_documents_are_chosen_as_in_a_corpus_on_this_machine() -> None:
