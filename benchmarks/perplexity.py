@@ -25,7 +25,7 @@ import numpy as np
 from tagtopic import LDA, TWDA, TWTM, Corpus
 from tagtopic.baselines.fold_in import fold_in
 from tagtopic.corpus.text.rules import TagRules
-from tagtopic.evaluation.perplexity import perplexity
+from tagtopic.evaluation import perplexity
 from tagtopic.experiments.dataset import TWTM_FORMAT_RULES
 from tagtopic.experiments.grid import ExperimentGrid, Row, Settings
 from tagtopic.experiments.results import distinct, format_mean, where

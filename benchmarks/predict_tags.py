@@ -27,7 +27,7 @@ import scipy.sparse as sp
 import one_vs_rest
 from tagtopic import TWDA, Corpus
 from tagtopic.corpus.tags import kinds_of
-from tagtopic.evaluation.ranking import rank_lists
+from tagtopic.evaluation import rank_lists
 from tagtopic.tagging import TagPredictor
 
 STEP, EPOCHS = 4.0, 8

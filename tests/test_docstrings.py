@@ -10,17 +10,14 @@ from typing import Any
 
 import pytest
 
-from tagtopic import TWDA, Corpus
+from tagtopic import TWDA, Corpus, TagPredictor
 
 # where a person imports from; what these name in __all__ is public
-DOORS = ("", "baselines", "corpus", "datasets", "engines", "experiments", "explore")
+DOORS = ("", "baselines", "corpus", "datasets", "engines", "evaluation", "experiments", "explore", "tagging")
 # public functions and classes that stand in modules of their own
 ALSO = {
     "engines.spark.frames": ["apply_model"],
-    "evaluation.coherence": ["coherence", "diversity", "exclusivity"],
     "corpus.tags": ["with_noise_tags"],
-    "evaluation.perplexity": ["perplexity"],
-    "evaluation.ranking": ["TagRanks", "rank_lists", "rank_scores"],
     "models.search": ["TopicSearch"],
     "testing": ["SparkCluster"],
 }
@@ -61,7 +58,7 @@ def test_public_names_have_examples_that_run(door: str) -> None:
         run_examples(inspect.cleandoc(value.__doc__ or ""), name, {})
 
 
-@pytest.mark.parametrize("kind", [TWDA, Corpus], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [TWDA, Corpus, TagPredictor], ids=lambda kind: kind.__name__)
 def test_methods_have_examples_that_go_on_from_their_class(kind: type) -> None:
     names: dict[str, Any] = {}
     run_examples(inspect.cleandoc(kind.__doc__ or ""), kind.__name__, names)

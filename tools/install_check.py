@@ -28,7 +28,7 @@ USES = {
     "from tagtopic.explore.service.app import create_app; create_app(Explorer(model, corpus)); model.plot_topics()",
     "spark": "from tagtopic.engines import SparkEngine; SparkEngine(master='local[1]')",
     "baselines": "from tagtopic.baselines import LDA; LDA(2, sweeps=5).fit(corpus)\n"
-    "from tagtopic.evaluation.coherence import coherence; coherence(model, corpus, n_words=2)",
+    "from tagtopic.evaluation import coherence; coherence(model, corpus, n_words=2)",
     "experiments": "from tagtopic.experiments import Plan, planted_dataset, run\n"
     "run('tags', planted_dataset(quick=True), 'out', Plan(quick=True, models=('tf-idf centroid',)), progress=False)",
 }

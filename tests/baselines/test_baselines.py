@@ -13,7 +13,7 @@ from tagtopic.baselines import CTM, DMR, LDA, PLDA, AuthorTopic, CorrLDA, Labele
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.datasets.planted import PlantedCorpus
-from tagtopic.evaluation.perplexity import perplexity
+from tagtopic.evaluation import perplexity
 from tagtopic.models._init import word_frequencies
 
 Split = tuple[Corpus, Corpus]

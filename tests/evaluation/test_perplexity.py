@@ -1,6 +1,4 @@
-"""Perplexity: the protocol, by hand and in whatever order."""
-
-import importlib
+"""Perplexity: document completion by hand, batches and order, and the bound."""
 
 import numpy as np
 import pytest
@@ -9,7 +7,7 @@ from scipy.sparse import vstack
 from tagtopic import Corpus
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.evaluation.perplexity import perplexity
+from tagtopic.evaluation import perplexity
 from tagtopic.models import LDA, TWDA, TWTM
 
 CORPUS = make_tagged_corpus(300, 4, 12, 150, random_state=5).corpus
@@ -17,7 +15,7 @@ TRAIN, TEST = CORPUS.split(0.3, 0)
 MODEL = TWDA(4, random_state=0, max_iter=20).fit(TRAIN)
 
 
-def test_completion_is_what_the_protocol_says() -> None:
+def test_completion_equals_the_formula() -> None:
     observed, scored = split_tokens(MODEL.aligned(TEST))
     view = Corpus.from_counts(observed, TEST.tags, words=TEST.words, tag_names=TEST.tag_names)
     probabilities = MODEL.transform(view).astype(float) @ np.asarray(MODEL.components_, float)
@@ -28,7 +26,7 @@ def test_completion_is_what_the_protocol_says() -> None:
     assert MODEL.score(TEST) == pytest.approx(-np.log(expected), rel=1e-6)
 
 
-def test_batches_and_order_do_not_change_the_value() -> None:
+def test_the_value_does_not_depend_on_batches_and_order() -> None:
     value = MODEL.perplexity(TEST)
     assert MODEL.perplexity(TEST[np.arange(len(TEST))[::-1]]) == value
     one_by_one = [perplexity(MODEL, TEST[i : i + 1]) for i in range(len(TEST))]
@@ -38,14 +36,12 @@ def test_batches_and_order_do_not_change_the_value() -> None:
 
 
 @pytest.mark.parametrize("method", ["completion", "fitted"])
-def test_a_large_corpus_is_scored_in_parts_and_the_value_stays(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_corpus_is_scored_in_batches_with_the_same_value(method: str) -> None:
     whole = perplexity(MODEL, CORPUS, method=method)
-    module = importlib.import_module("tagtopic.evaluation.perplexity")
-    monkeypatch.setattr(module, "PART_ENTRIES", 300)
-    assert perplexity(MODEL, CORPUS, method=method) == whole
+    assert perplexity(MODEL, CORPUS, method=method, batch_entries=300) == whole
 
 
-def test_unseen_words_and_empty_halves_are_counted_and_not_scored() -> None:
+def test_unknown_words_and_documents_with_an_empty_half_are_counted_and_not_scored() -> None:
     counts = vstack([TEST.counts, [[1] + [0] * (TEST.n_words - 1)]]).tocsr()
     tags = [list(document.tags) for document in TEST] + [["tag_1"]]
     wider = np.hstack([counts.toarray(), np.full((counts.shape[0], 1), 2)])
@@ -58,7 +54,7 @@ def test_unseen_words_and_empty_halves_are_counted_and_not_scored() -> None:
     assert result.value == pytest.approx(MODEL.perplexity(TEST), rel=1e-12)
 
 
-def test_the_right_model_is_less_surprised_than_one_topic_and_fitted_flatters() -> None:
+def test_the_planted_model_beats_one_topic_and_fitted_is_optimistic() -> None:
     one = LDA(1, random_state=0).fit(TRAIN).perplexity(TEST)
     assert MODEL.perplexity(TEST) < 0.8 * one
     assert MODEL.perplexity(TEST, method="fitted") < MODEL.perplexity(TEST)
@@ -70,7 +66,7 @@ def test_the_bound_is_above_the_fitted_perplexity(way: str) -> None:
     assert model.perplexity(TEST, method="bound") > model.perplexity(TEST, method="fitted")
 
 
-def test_the_bound_of_parts_of_words_is_over_all_their_parts() -> None:
+def test_the_bound_of_fractional_counts_is_over_their_sum() -> None:
     counts = TEST.counts * 0.01
     parts = Corpus.from_counts(counts, TEST.tags, words=TEST.words, tag_names=TEST.tag_names, fractional=True)
     model = TWTM(4, inference="mixture", random_state=0, max_iter=5).fit(TRAIN)
@@ -81,14 +77,14 @@ def test_the_bound_of_parts_of_words_is_over_all_their_parts() -> None:
 
 @pytest.mark.filterwarnings("ignore:none of the words was seen")
 @pytest.mark.parametrize("method", ["completion", "fitted", "bound"])
-def test_no_known_word_is_told(method: str) -> None:
+def test_no_known_word_is_an_error(method: str) -> None:
     model = TWTM(4, inference="mixture", random_state=0, max_iter=2).fit(TRAIN)
     strange = Corpus.from_counts([[3]], [["tag_1"]], words=["strange"])
     with pytest.raises(ValueError, match="no document has words left to score"):
         model.perplexity(strange, method=method)
 
 
-def test_map_has_no_bound_and_unknown_methods_are_named() -> None:
+def test_methods_without_a_bound_and_unknown_methods_are_errors() -> None:
     with pytest.raises(ValueError, match="does not bound"):
         MODEL.perplexity(TEST, method="bound")
     with pytest.raises(ValueError, match="method='guess'"):

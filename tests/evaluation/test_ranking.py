@@ -1,4 +1,4 @@
-"""Ranks of right tags, by hand and against scikit-learn."""
+"""Ranks of true tags, by hand and against scikit-learn."""
 
 from itertools import pairwise, permutations
 
@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import label_ranking_average_precision_score
 
-from tagtopic.evaluation.ranking import TagRanks, rank_lists, rank_scores
+from tagtopic.evaluation import TagRanks, rank_lists, rank_scores
 
 SCORES = np.array([[0.9, 0.1, 0.5, 0.3], [0.2, 0.2, 0.2, 0.8], [1.0, 2.0, 3.0, 4.0]])
 TRUTH = sp.csr_array(np.array([[0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 0]]))
@@ -16,7 +16,7 @@ TRUTH = sp.csr_array(np.array([[0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 0]]))
 def test_ranks_are_those_counted_by_hand() -> None:
     found = rank_scores([(slice(0, 3), SCORES)], TRUTH)
     np.testing.assert_array_equal(found.documents, [0, 0, 1])
-    np.testing.assert_array_equal(found.ranks, [2, 3, 3])  # three alike share ranks 2, 3 and 4
+    np.testing.assert_array_equal(found.ranks, [2, 3, 3])  # three tied tags share ranks 2, 3 and 4
     assert found.recall(1) == 0.0
     assert found.recall(2) == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert found.recall(3) == pytest.approx((1 + 2 / 3) / 2)
@@ -36,7 +36,7 @@ def test_ranks_are_those_counted_by_hand() -> None:
         ([2, 2, -np.inf, -np.inf, 1], [2, 3]),
     ],
 )
-def test_ties_are_worth_the_mean_over_all_their_orders(scores: list[float], right: list[int]) -> None:
+def test_ties_give_the_mean_over_all_orders(scores: list[float], right: list[int]) -> None:
     truth = sp.csr_array(np.isin(np.arange(5), right).astype(np.int8)[None])
     found = rank_scores([(slice(0, 1), np.array([scores], np.float64))], truth)
     ranked = [tag for tag in range(5) if np.isfinite(scores[tag])]
@@ -48,7 +48,7 @@ def test_ties_are_worth_the_mean_over_all_their_orders(scores: list[float], righ
     assert found.reciprocal() == pytest.approx(np.mean([one.reciprocal() for one in by_hand]))
 
 
-def test_runs_do_not_matter() -> None:
+def test_ranks_do_not_depend_on_batches() -> None:
     rng = np.random.default_rng(0)
     scores, truth = rng.normal(size=(20, 8)), sp.csr_array((rng.random((20, 8)) < 0.3).astype(np.int8))
     whole = rank_scores([(slice(0, 20), scores)], truth)
@@ -57,14 +57,14 @@ def test_runs_do_not_matter() -> None:
     np.testing.assert_array_equal(whole.documents, parts.documents)
 
 
-def test_one_right_tag_each_agrees_with_scikit_learn() -> None:
+def test_one_true_tag_each_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(1)
     scores, right = rng.normal(size=(50, 10)), np.eye(10, dtype=np.int8)[rng.integers(10, size=50)]
     expected = label_ranking_average_precision_score(right, scores)  # with one right tag, its reciprocal rank
     assert rank_scores([(slice(0, 50), scores)], sp.csr_array(right)).reciprocal() == pytest.approx(expected)
 
 
-def test_what_is_not_ranked_is_missed() -> None:
+def test_tags_that_are_not_ranked_are_missed() -> None:
     scores = SCORES.copy()
     scores[0, 2] = -np.inf
     found = rank_scores([(slice(0, 3), scores)], TRUTH)
@@ -83,6 +83,6 @@ def test_lists_and_scores_agree() -> None:
     np.testing.assert_array_equal(lists.ranks, rank_scores([(slice(0, 3), SCORES)], TRUTH).ranks)
 
 
-def test_nothing_to_rank_is_said() -> None:
+def test_documents_without_tags_are_an_error() -> None:
     with pytest.raises(ValueError, match="no document has a tag"):
         rank_lists([["a"]], [[]])

@@ -10,7 +10,7 @@ import pytest
 
 from tagtopic import LDA, TWDA, Corpus, search_topics
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.evaluation.coherence import Coherence
+from tagtopic.evaluation import Coherence
 from tagtopic.models import search as module
 from tagtopic.models._base import TagTopicModel
 from tagtopic.models.search import TopicCount, TopicSearch

@@ -54,7 +54,7 @@ def evaluate(
     quiet: options.Quiet = False,
 ) -> None:
     """Measure the perplexity of documents under a model: how many words it hesitates between; lower is better."""
-    from tagtopic.evaluation.perplexity import perplexity
+    from tagtopic.evaluation import perplexity
 
     columns = Columns.of(
         text, tags, id_column, tag_separator, file_format,

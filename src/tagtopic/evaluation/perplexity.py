@@ -1,4 +1,4 @@
-"""How surprised a model is by words: exp of minus the mean log probability of a word."""
+"""Perplexity: exp of minus the mean log probability of a word, the effective number of equally likely words."""
 
 from __future__ import annotations
 
@@ -20,30 +20,45 @@ from tagtopic.inference.methods import method_of
 
 METHODS = ("completion", "fitted", "bound")
 
-NOTHING_LEFT = "no document has words left to score"
-
-PART_ENTRIES = 1 << 22
-"""Word entries of a corpus that are scored at a time."""
+NOTHING_TO_SCORE = "no document has words left to score"
 
 
 class TopicModel(Protocol):
-    """All that perplexity asks of a model, ours or a baseline."""
+    """The interface that ``perplexity`` needs: that of tagtopic's models and of the baselines."""
 
     @property
     def components_(self) -> Any:
-        """(topics, words), rows sum to 1."""
+        """(topics, words); rows sum to 1."""
 
     def aligned(self, X: Any, tags: Any = None) -> Corpus:
-        """X in the model's words and tags, without the words that it cannot score."""
+        """Return X in the model's words and tags, without the words that it cannot score."""
         ...
 
     def transform(self, X: Any) -> Any:
-        """(documents, topics) of what ``aligned`` returned, rows sum to 1."""
+        """Return (documents, topics) of what ``aligned`` returned; rows sum to 1."""
 
 
 @dataclass(frozen=True)
 class Perplexity:
-    """The value, and what it was measured on; texts do not tell how many of their words the model does not know."""
+    """The result of ``perplexity``.
+
+    Attributes
+    ----------
+    value : float
+        The perplexity; lower is better.
+    scored_tokens : int
+        The number of words that were scored.
+    unknown_tokens : int or None
+        The number of words outside the model's vocabulary; None for texts, where it is not counted.
+    skipped_documents : int
+        The number of documents without words to observe or to score.
+
+    Examples
+    --------
+    >>> from tagtopic.evaluation import Perplexity
+    >>> Perplexity(812.5, 10_000, 120, 0).value
+    812.5
+    """
 
     value: float
     scored_tokens: int
@@ -52,20 +67,55 @@ class Perplexity:
 
 
 def perplexity(
-    model: TopicModel, X: Any, *, tags: Any = None, method: str = "completion", random_state: int = 0
+    model: TopicModel,
+    X: Any,
+    *,
+    tags: Any = None,
+    method: str = "completion",
+    random_state: int = 0,
+    batch_entries: int = 1 << 22,
 ) -> Perplexity:
-    """Perplexity of any topic model, ours and the baselines alike.
+    """Compute the perplexity of a topic model on documents.
 
-    Words outside of the model's vocabulary are not scored; under "completion" documents with an empty half are
-    skipped. The value does not depend on batches, nor on the order of documents that have
-    ids (which words are scored is drawn by id; rows of a matrix and bare texts have their numbers as ids).
+    Words outside the model's vocabulary are not scored. The value does not depend on batches, nor on the order of
+    documents with ids (the tokens are split by id; rows of a matrix and bare texts have their numbers as ids).
+
+    Parameters
+    ----------
+    model : TWDA, TWTM, LDA or a baseline
+        A fitted model.
+    X : Corpus, list of texts, or matrix of word counts
+        The documents.
+    tags : list of lists of names, or 0/1 matrix, optional
+        Their tags; a Corpus has its own.
+    method : {"completion", "fitted", "bound"}, default="completion"
+        "completion" splits the tokens of each document at random into halves, infers its topics from one half and
+        scores the other (document completion); documents with an empty half are skipped. "fitted" infers from all
+        words and scores the same, which is optimistic. "bound" uses the variational bound on the likelihood.
+    random_state : int, default=0
+        Seed of the token split.
+    batch_entries : int, default=2**22
+        (document, word) entries of a corpus that are scored at a time.
+
+    Returns
+    -------
+    Perplexity
+
+    Raises
+    ------
+    ValueError
+        If no word can be scored, or the model has no bound.
+
+    References
+    ----------
+    Wallach, Murray, Salakhutdinov and Mimno, "Evaluation methods for topic models", ICML 2009.
 
     Examples
     --------
     >>> from tagtopic import TWDA, Corpus
     >>> corpus = Corpus.from_texts(["a ship in space", "police hunt a killer"] * 5, [["space"], ["crime"]] * 5)
     >>> model = TWDA(2, random_state=0).fit(corpus)
-    >>> from tagtopic.evaluation.perplexity import perplexity
+    >>> from tagtopic.evaluation import perplexity
     >>> found = perplexity(model, corpus)
     >>> found.value < corpus.n_words, found.unknown_tokens
     (True, 0)
@@ -80,9 +130,9 @@ def perplexity(
     values: list[float] = []
     n_tokens, skipped = 0.0, 0
     unknown: int | None = 0
-    for part in _parts(X) if tags is None else [X]:
-        corpus = model.aligned(part, tags)
-        found = _unknown_tokens(part, corpus)
+    for batch in _batches(X, batch_entries) if tags is None else [X]:
+        corpus = model.aligned(batch, tags)
+        found = _unknown_tokens(batch, corpus)
         unknown = None if found is None else (unknown or 0) + found
         observed, scored = corpus.counts, corpus.counts
         if method == "completion":
@@ -93,21 +143,21 @@ def perplexity(
             continue
         rows = np.flatnonzero(used)
         view, target = (corpus.with_matrices(counts=counts)[rows] for counts in (observed, scored))
-        values += _score(target, np.asarray(model.transform(view)), psi).tolist()
+        values += _log_likelihoods(target, np.asarray(model.transform(view)), psi).tolist()
         n_tokens += float(target.lengths().sum())
-        if isinstance(part, Corpus):
-            release(part.counts.indices, part.counts.data, part.tags.indices)
+        if isinstance(batch, Corpus):
+            release(batch.counts.indices, batch.counts.data, batch.tags.indices)
     if not values:
-        raise ValueError(NOTHING_LEFT)
-    # fsum is exact, so neither the order of the documents nor the parts can change the value
+        raise ValueError(NOTHING_TO_SCORE)
+    # fsum is exact, so that neither the order of the documents nor the batches change the value
     return Perplexity(math.exp(-math.fsum(values) / n_tokens), int(n_tokens), unknown, skipped)
 
 
-def _parts(X: Any) -> Iterable[Any]:
-    """A corpus part by part, so that one on disk is never in memory whole; anything else as it is."""
+def _batches(X: Any, batch_entries: int) -> Iterable[Any]:
+    """Return a corpus in batches, so that one on disk is never in memory whole; anything else as it is."""
     if not isinstance(X, Corpus) or not len(X):
         return [X]
-    return (X[first:last] for first, last in row_blocks(X.counts.indptr, PART_ENTRIES))
+    return (X[first:last] for first, last in row_blocks(X.counts.indptr, batch_entries))
 
 
 def _unknown_tokens(X: Any, known: Corpus) -> int | None:
@@ -117,11 +167,10 @@ def _unknown_tokens(X: Any, known: Corpus) -> int | None:
     return max(int(counts.sum()) - known.n_tokens, 0) if counts.dtype.kind in "buif" else None
 
 
-def _score(target: Corpus, mixes: Any, psi: Any) -> Any:
+def _log_likelihoods(target: Corpus, topic_mixes: Any, psi: Any) -> Any:
     counts = target.counts
-    return log_probabilities(
-        np.asarray(counts.indptr), np.asarray(counts.indices), np.asarray(counts.data), np.ascontiguousarray(mixes), psi
-    )
+    starts, words, amounts = (np.asarray(part) for part in (counts.indptr, counts.indices, counts.data))
+    return log_probabilities(starts, words, amounts, np.ascontiguousarray(topic_mixes), psi)
 
 
 def _from_bound(model: Any, corpus: Corpus, unknown: int | None) -> Perplexity:
@@ -131,6 +180,6 @@ def _from_bound(model: Any, corpus: Corpus, unknown: int | None) -> Perplexity:
         raise ValueError(f"inference={model.inference!r} does not bound the likelihood: use 'completion' or 'fitted'")
     total = float(corpus.lengths().sum())
     if not total:
-        raise ValueError(NOTHING_LEFT)
+        raise ValueError(NOTHING_TO_SCORE)
     bound = model._posteriors(corpus, None).objective
     return Perplexity(float(np.exp(-bound / total)), corpus.n_tokens, unknown, 0)

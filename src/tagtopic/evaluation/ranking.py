@@ -1,4 +1,4 @@
-"""How high right tags rank: recall, precision and F1 among the first n, and the mean reciprocal rank."""
+"""Quality of tag rankings: recall, precision and F1 among the first n, and the mean reciprocal rank."""
 
 from __future__ import annotations
 
@@ -13,16 +13,23 @@ from tagtopic._core.arrays import Float64s, Int64s
 
 @dataclass(frozen=True)
 class TagRanks:
-    """Where the right tags of documents stand among all; each number is a mean over the documents that have any.
+    """The ranks of the true tags of documents.
 
-    ``documents``, ``above`` and ``alike`` have one entry for each right tag of each document: its document, how many
-    tags are ranked above it (infinitely many where it was not ranked, which counts as missed), and how many are not
-    told apart from it, itself among them. Of tags alike every order is as likely, and each number is the mean over
-    all orders.
+    Each measure is a mean over the documents that have true tags. Of tied tags every order is equally likely, and each
+    measure is the mean over all orders.
+
+    Attributes
+    ----------
+    documents : ndarray of shape (n_true_tags,)
+        The document of each true tag.
+    above : ndarray of shape (n_true_tags,)
+        The number of tags that are ranked above it; infinite where it is not ranked, which counts as missed.
+    tied : ndarray of shape (n_true_tags,)
+        The number of tags with the same score, itself included.
 
     Examples
     --------
-    >>> from tagtopic.evaluation.ranking import rank_lists
+    >>> from tagtopic.evaluation import rank_lists
     >>> ranks = rank_lists([["a", "b"], ["c", "d"]], [["b"], ["c", "e"]])
     >>> ranks.recall(1), ranks.recall(2), ranks.reciprocal()
     (0.25, 0.75, 0.75)
@@ -30,96 +37,118 @@ class TagRanks:
 
     documents: Int64s
     above: Float64s
-    alike: Float64s
+    tied: Float64s
 
     @property
     def ranks(self) -> Float64s:
-        """The rank of each right tag, from 1; tags alike share their mean rank."""
-        return self.above + (self.alike + 1) / 2
+        """The rank of each true tag, from 1; tied tags share their mean rank."""
+        return self.above + (self.tied + 1) / 2
 
     def recall(self, n: int) -> float:
-        """The share of a document's right tags that are among its first n."""
-        return float(np.mean(self._hits(n) / self._sizes()))
+        """Return the mean share of a document's true tags that are among its first n."""
+        return float(np.mean(self._hits(n) / self._n_true()))
 
     def precision(self, n: int) -> float:
-        """The share of right tags among the first n."""
+        """Return the mean share of true tags among a document's first n."""
         return float(np.mean(self._hits(n) / n))
 
     def f1(self, n: int) -> float:
-        """The harmonic mean of a document's precision and recall among the first n."""
-        return float(np.mean(2 * self._hits(n) / (n + self._sizes())))
+        """Return the mean harmonic mean of a document's precision and recall among the first n."""
+        return float(np.mean(2 * self._hits(n) / (n + self._n_true())))
 
     def reciprocal(self) -> float:
-        """One over the rank of the first right tag."""
-        places = self._places()
-        above, alike = np.full(len(self._owners()), np.inf), np.ones(len(self._owners()))
-        np.minimum.at(above, places, self.above)
-        foremost = self.above == above[places]
-        alike[places[foremost]] = self.alike[foremost]
-        right = np.bincount(places, weights=foremost)
-        return float(np.mean([_expected_reciprocal(*found) for found in zip(above, alike, right, strict=True)]))
+        """Return the mean reciprocal rank: one over the rank of a document's first true tag."""
+        owners = self._owners()
+        above, tied = np.full(len(self._documents_with_tags()), np.inf), np.ones(len(self._documents_with_tags()))
+        np.minimum.at(above, owners, self.above)
+        foremost = self.above == above[owners]
+        tied[owners[foremost]] = self.tied[foremost]
+        n_true = np.bincount(owners, weights=foremost)
+        return float(np.mean([_expected_reciprocal(*found) for found in zip(above, tied, n_true, strict=True)]))
 
-    def _owners(self) -> Int64s:
+    def _documents_with_tags(self) -> Int64s:
         return np.unique(self.documents)
 
-    def _places(self) -> Int64s:
-        return np.searchsorted(self._owners(), self.documents)
+    def _owners(self) -> Int64s:
+        """Return the number of each true tag's document among those with tags."""
+        return np.searchsorted(self._documents_with_tags(), self.documents)
 
-    def _sizes(self) -> Int64s:
-        return np.bincount(self._places())
+    def _n_true(self) -> Int64s:
+        return np.bincount(self._owners())
 
     def _hits(self, n: int) -> Float64s:
-        chances = np.clip((n - self.above) / self.alike, 0.0, 1.0)
-        hits: Float64s = np.bincount(self._places(), weights=chances, minlength=len(self._owners())).astype(np.float64)
-        return hits
+        """Return the expected number of true tags among each document's first n."""
+        chances = np.clip((n - self.above) / self.tied, 0.0, 1.0)
+        n_documents = len(self._documents_with_tags())
+        return np.bincount(self._owners(), weights=chances, minlength=n_documents).astype(np.float64)
 
 
-def _expected_reciprocal(above: float, alike: float, right: float) -> float:
-    """One over the rank of the first of ``right`` tags among ``alike`` that come after ``above`` others."""
-    right = min(right, alike)
-    places = np.arange(1, alike - right + 2)
-    still_to_come = np.cumprod((alike - right + 1 - places) / (alike + 1 - places))
+def _expected_reciprocal(above: float, tied: float, n_true: float) -> float:
+    """Return the expected 1 / rank of the first of ``n_true`` tags among ``tied`` that follow ``above`` others."""
+    n_true = min(n_true, tied)
+    places = np.arange(1, tied - n_true + 2)
+    still_to_come = np.cumprod((tied - n_true + 1 - places) / (tied + 1 - places))
     chances = -np.diff(still_to_come, prepend=1.0)
     return float(chances @ (1 / (above + places)))
 
 
 def rank_scores(batches: Iterable[tuple[slice, Float64s]], truth: Any) -> TagRanks:
-    """Ranks by scores (documents, tags), run by run as ``tag_score_batches`` gives them.
+    """Rank tags by scores.
 
-    ``truth`` is a 0/1 CSR matrix of the right tags in the same columns. Equal scores are taken in every order,
-    so that what a method does not tell apart is worth no more than chance; minus infinity is not ranked.
+    Parameters
+    ----------
+    batches : iterable of (slice, array of shape (n_documents, n_tags))
+        Documents and their scores, as ``tag_score_batches`` of a baseline yields them. Equal scores are ties; minus
+        infinity is not ranked.
+    truth : CSR of shape (n_documents, n_tags)
+        The true tags in the same columns.
+
+    Returns
+    -------
+    TagRanks
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from tagtopic.evaluation.ranking import rank_scores
+    >>> from tagtopic.evaluation import rank_scores
     >>> scores = np.array([[0.1, 0.7, 0.2]])
     >>> rank_scores([(slice(0, 1), scores)], csr_array([[0, 0, 1]])).ranks.tolist()
     [2.0]
     """
-    documents, ranked_above, not_told_apart = [], [], []
-    for run, scores in batches:
-        own = truth[run].tocoo()
+    all_documents, all_above, all_tied = [], [], []
+    for rows, scores in batches:
+        own = truth[rows].tocoo()
         ordered = np.sort(scores, axis=1)
         for document in np.unique(own.row):
             columns = own.col[own.row == document]
             values = scores[document, columns]
             above = ordered.shape[1] - np.searchsorted(ordered[document], values, side="right")
-            alike = ordered.shape[1] - np.searchsorted(ordered[document], values, side="left") - above
+            tied = ordered.shape[1] - np.searchsorted(ordered[document], values, side="left") - above
             missed = np.isneginf(values)
-            documents.append(np.full(len(columns), document + run.start))
-            ranked_above.append(np.where(missed, np.inf, above))
-            not_told_apart.append(np.where(missed, 1, alike))
-    return _joined(documents, ranked_above, not_told_apart)
+            all_documents.append(np.full(len(columns), document + rows.start))
+            all_above.append(np.where(missed, np.inf, above))
+            all_tied.append(np.where(missed, 1, tied))
+    return _concatenated(all_documents, all_above, all_tied)
 
 
 def rank_lists(ranked: Sequence[Sequence[Any]], truth: Sequence[Collection[Any]]) -> TagRanks:
-    """Ranks from a list of tags for each document, best first; tags that are not in it are not ranked.
+    """Rank tags by lists.
+
+    Parameters
+    ----------
+    ranked : sequence of sequences
+        The tags of each document, best first; others are not ranked.
+    truth : sequence of collections
+        The true tags of each document.
+
+    Returns
+    -------
+    TagRanks
 
     Examples
     --------
-    >>> from tagtopic.evaluation.ranking import rank_lists
+    >>> from tagtopic.evaluation import rank_lists
     >>> rank_lists([["a", "b", "c"]], [["b", "z"]]).ranks.tolist()
     [2.0, inf]
     """
@@ -128,11 +157,11 @@ def rank_lists(ranked: Sequence[Sequence[Any]], truth: Sequence[Collection[Any]]
         place = {tag: before for before, tag in enumerate(tags)}
         documents.append(np.full(len(own), document))
         above.append(np.array([place.get(tag, np.inf) for tag in own], dtype=np.float64))
-    return _joined(documents, above, [np.ones(len(part)) for part in above])
+    return _concatenated(documents, above, [np.ones(len(part)) for part in above])
 
 
-def _joined(documents: list[Any], above: list[Any], alike: list[Any]) -> TagRanks:
+def _concatenated(documents: list[Any], above: list[Any], tied: list[Any]) -> TagRanks:
     if not any(len(part) for part in documents):
         raise ValueError("no document has a tag: there is nothing to rank")
-    joined = (np.concatenate(part).astype(np.float64) for part in (above, alike))
-    return TagRanks(np.concatenate(documents).astype(np.int64), *joined)
+    floats = (np.concatenate(part).astype(np.float64) for part in (above, tied))
+    return TagRanks(np.concatenate(documents).astype(np.int64), *floats)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagtopic.baselines.tfidf import TfidfSVM
-from tagtopic.evaluation.ranking import rank_scores
+from tagtopic.evaluation import rank_scores
 from tagtopic.experiments.dataset import Dataset
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings

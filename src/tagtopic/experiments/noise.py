@@ -10,7 +10,7 @@ import numpy as np
 
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.tags import with_noise_tags
-from tagtopic.evaluation.perplexity import perplexity
+from tagtopic.evaluation import perplexity
 from tagtopic.experiments.dataset import Dataset
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tagtopic.evaluation.perplexity import perplexity
+from tagtopic.evaluation import perplexity
 from tagtopic.experiments.dataset import Dataset, with_commonest_tags
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings

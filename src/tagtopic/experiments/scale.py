@@ -15,7 +15,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from tagtopic.evaluation.perplexity import perplexity
+from tagtopic.evaluation import perplexity
 from tagtopic.experiments.dataset import Dataset, with_commonest_tags
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings

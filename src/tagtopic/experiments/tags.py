@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tagtopic.evaluation.ranking import TagRanks, rank_lists, rank_scores
+from tagtopic.evaluation import TagRanks, rank_lists, rank_scores
 from tagtopic.experiments.dataset import Dataset
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
 from tagtopic.experiments.grid import Row, Settings

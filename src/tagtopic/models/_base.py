@@ -907,7 +907,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> model.perplexity(corpus) < corpus.n_words
         True
         """
-        from tagtopic.evaluation.perplexity import perplexity
+        from tagtopic.evaluation import perplexity
 
         check_is_fitted(self)
         return perplexity(self, X, tags=tags, method=method, random_state=random_state).value

@@ -29,8 +29,7 @@ from tagtopic._core.display import BAR, ELAPSED, progress_bar, shows_progress
 from tagtopic._core.files import write_text
 from tagtopic._core.optional import is_installed, require
 from tagtopic.corpus import Corpus
-from tagtopic.evaluation.coherence import coherence, diversity, exclusivity
-from tagtopic.evaluation.perplexity import perplexity
+from tagtopic.evaluation import coherence, diversity, exclusivity, perplexity
 from tagtopic.models._checkpoint import NOT_PART_OF_A_RUN, described
 
 if TYPE_CHECKING:

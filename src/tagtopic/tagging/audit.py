@@ -59,6 +59,13 @@ class TagOnDocument:
         Its weight by the prior alone.
     disagreeing : tuple of str
         The document's words that the tag's topics explain least (only for the 1,000 least plausible entries).
+
+    Examples
+    --------
+    >>> from tagtopic.tagging import TagOnDocument
+    >>> entry = TagOnDocument("Alien", 7, "genre:comedy", 0.03, 0.02, 0.01, 0.25, ("ship", "crew"))
+    >>> entry.plausibility
+    0.03
     """
 
     document: str
@@ -86,6 +93,12 @@ class TagAudit:
     p_value : float
         The p-value of "the tag is assigned at random", by Fisher's method over its documents. It is against random tags
         of all frequencies, so that a common tag's is smaller.
+
+    Examples
+    --------
+    >>> from tagtopic.tagging import TagAudit
+    >>> TagAudit("genre:comedy", 120, 0.81, 1e-9, 0.3, 0.25).documents
+    120
     """
 
     tag: str
@@ -110,6 +123,12 @@ class KindSummary:
         The share of all words that its tags explain.
     plausibility : float
         The mean plausibility of its tags.
+
+    Examples
+    --------
+    >>> from tagtopic.tagging import KindSummary
+    >>> KindSummary("genre", 18, 950, 0.4, 0.85).share
+    0.4
     """
 
     kind: str
@@ -136,6 +155,15 @@ class TagReport:
         Kinds of tags, by the share of the words that they explain.
     latent_share : float
         The share of all words that no tag explains.
+
+    Examples
+    --------
+    >>> from tagtopic import TWDA, Corpus
+    >>> texts = ["a ship in space", "a monster on a ship", "police hunt a killer"] * 5
+    >>> corpus = Corpus.from_texts(texts, [["space"], ["monster"], ["crime"]] * 5)
+    >>> report = TWDA(2, random_state=0).fit(corpus).audit_tags(corpus)
+    >>> len(report.entries), len(report.tags)
+    (15, 3)
     """
 
     entries: Records[TagOnDocument]

@@ -42,6 +42,12 @@ class NearDuplicate:
         The number of documents of each.
     together : int
         The number of documents that have both.
+
+    Examples
+    --------
+    >>> from tagtopic.tagging import NearDuplicate
+    >>> NearDuplicate("in:U.S.A.", "in:USA", 0.93, (40, 12), 0).topic_similarity
+    0.93
     """
 
     first: str

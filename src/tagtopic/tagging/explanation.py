@@ -46,6 +46,12 @@ class WordAssignment:
         The probability of every tag of the document.
     latent_share : float
         The probability of the latent tag.
+
+    Examples
+    --------
+    >>> from tagtopic.tagging import WordAssignment
+    >>> WordAssignment("ship", 2, 3, 0.9, "space", 0.8, {"space": 0.8, "crime": 0.1}, 0.1).tag
+    'space'
     """
 
     word: str
@@ -72,6 +78,14 @@ class Explanation:
         The share of all its words that each tag explains, largest first.
     latent_share : float
         The share that only the latent tag explains.
+
+    Examples
+    --------
+    >>> from tagtopic import TWDA, Corpus
+    >>> corpus = Corpus.from_texts(["a ship in space", "police hunt a killer"] * 5, [["space"], ["crime"]] * 5)
+    >>> explanation = TWDA(2, random_state=0).fit(corpus).explain(corpus[0])
+    >>> list(explanation.tag_shares)
+    ['space']
     """
 
     id: str

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagtopic.corpus.splits import split_tokens
-from tagtopic.evaluation.coherence import diversity
-from tagtopic.evaluation.perplexity import perplexity
+from tagtopic.evaluation import diversity, perplexity
 from tagtopic.explore.views.items import TagValue, numbered_tags
 from tagtopic.inference.methods import method_of
 from tagtopic.models.topic_map import TopicCircle, topic_map
