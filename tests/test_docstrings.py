@@ -18,7 +18,7 @@ DOORS = ("", "baselines", "corpus", "datasets", "engines", "evaluation", "experi
 ALSO = {
     "engines.spark.frames": ["apply_model"],
     "corpus.tags": ["with_noise_tags"],
-    "models.search": ["TopicSearch"],
+    "models.topic_search": ["TopicSearch"],
     "testing": ["SparkCluster"],
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL

@@ -15,7 +15,7 @@ from tagtopic._version import __version__
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus, Document
     from tagtopic.models import LDA, TWDA, TWTM
-    from tagtopic.models.search import search_topics
+    from tagtopic.models.topic_search import search_topics
     from tagtopic.tagging import TagPredictor
 
 _HOMES = {
@@ -24,7 +24,7 @@ _HOMES = {
     "LDA": "tagtopic.models",
     "TWDA": "tagtopic.models",
     "TWTM": "tagtopic.models",
-    "search_topics": "tagtopic.models.search",
+    "search_topics": "tagtopic.models.topic_search",
     "TagPredictor": "tagtopic.tagging",
 }
 

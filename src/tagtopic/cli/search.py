@@ -15,7 +15,7 @@ from tagtopic.cli.options import examples
 from tagtopic.cli.output import Answer, Column, remark, show, write_rows
 
 if TYPE_CHECKING:
-    from tagtopic.models.search import TopicSearch
+    from tagtopic.models.topic_search import TopicSearch
 
 
 def register(app: typer.Typer) -> None:
@@ -73,7 +73,7 @@ def search_topics(
     Recommended is the smallest number of topics whose perplexity is at most 1% above the lowest. With --output, a
     search that was stopped goes on when the same command is given again.
     """
-    from tagtopic.models.search import search_topics as search
+    from tagtopic.models.topic_search import search_topics as search
 
     numbers = options.whole_numbers(topics, "-k")
     columns = Columns.of(
