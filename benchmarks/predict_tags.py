@@ -129,7 +129,7 @@ def measure(train: Corpus, test: Corpus, step: float, epochs: int, seed: int) ->
     started = time.perf_counter()
     predictor = TagPredictor().fit(train)
     fitted = time.perf_counter()
-    predictions = predictor.predict(test, 200)
+    predictions = predictor.predict_counts(test.counts, 200)
     done = time.perf_counter()
     names = [{train.tag_names[j] for j in own} for own in truth]
     error, curve = calibration(predictions, names)

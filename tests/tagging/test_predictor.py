@@ -178,6 +178,16 @@ def test_a_predictor_alone_equals_that_of_a_model(films: TWDA) -> None:
     assert alone.predict(["a planet"], 1, kinds=["director"])[0][0][0] == "director:Eve"
 
 
+def test_words_that_no_training_document_has_are_ignored() -> None:
+    texts, tags = [text for text, _ in FILMS], [tags for _, tags in FILMS]
+    known = Corpus.from_texts(texts, tags)
+    wider = Corpus.from_texts(
+        ["zeppelin", *texts, "zeppelin"], [None, *tags, None], min_df=1, words=(*known.words, "zeppelin")
+    )
+    predictor = TagPredictor().fit(wider)
+    assert predictor.predict(["a planet"]) == predictor.predict(["a planet zeppelin"])
+
+
 def test_texts_and_counts_with_tags_are_fitted_like_the_corpus_made_from_them() -> None:
     texts, tags = [text for text, _ in FILMS], [tags for _, tags in FILMS]
     corpus = Corpus.from_texts(texts, tags)

@@ -76,7 +76,8 @@ def _ranks_of_predictor(train: Dataset, test: Dataset, jobs: int | None) -> TagR
     """Rank tags as ``predict_tags`` of any model does by default: from training documents, without topics."""
     from tagtopic.tagging import TagPredictor
 
-    lists = TagPredictor(n_jobs=jobs).fit(train.corpus).predict(test.corpus.counts, MAX_RANK)
+    predictor = TagPredictor(n_jobs=jobs).fit(train.corpus)
+    lists = predictor.predict_counts(test.corpus.counts, MAX_RANK, n_jobs=jobs)
     tags, names = test.corpus.tags, np.array(test.corpus.tag_names, dtype=object)
     truth = [names[tags.indices[tags.indptr[i] : tags.indptr[i + 1]]].tolist() for i in range(len(test.corpus))]
     return rank_lists([[tag for tag, _ in ranked] for ranked in lists], truth)

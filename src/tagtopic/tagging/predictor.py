@@ -21,6 +21,7 @@ from tagtopic._core.arrays import Float64s, Floats, offsets_of, read_only
 from tagtopic._core.parallel import cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.matrices import keep_columns
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.corpus.validation import is_matrix
 from tagtopic.tagging.calibration import fit_combination
@@ -221,8 +222,8 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any, n: int = 10, *, kinds: Iterable[str] | None = None) -> list[Ranked]:
         """Predict the n most probable tags of each document.
 
-        Only words count: the tags of a corpus are neither used nor excluded. A document without known words gets the
-        most common tags, with their frequencies.
+        Only words count: the tags of a corpus are neither used nor excluded. Words that no training document has are
+        ignored. A document without known words gets the most common tags, with their frequencies.
 
         Parameters
         ----------
@@ -277,7 +278,7 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
     def predict_counts(
         self, counts: Any, n: int = 10, *, kinds: Iterable[str] | None = None, n_jobs: int | None = None
     ) -> list[Ranked]:
-        """Predict as ``predict`` does, for a CSR matrix of counts in the columns ``words_``.
+        """Predict as ``predict`` does, for a CSR matrix of counts in the columns ``words_``, all of which count.
 
         Examples
         --------
@@ -416,14 +417,21 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
         if isinstance(X, str):
             raise TypeError(f"X is one string, {X[:50]!r}: expected a list of texts, one a document")
         if is_matrix(X) and len(np.shape(X)) == 2:
-            return Corpus.from_counts(X, fractional=True).counts
+            return self._known_words(Corpus.from_counts(X, fractional=True).counts)
         if self.words_ is None:
             raise ValueError("the tag predictor does not know its words: give it counts")
         if isinstance(X, Corpus):
-            return X.align(self.words_, ()).corpus.counts
+            return self._known_words(X.align(self.words_, ()).corpus.counts)
         if self.rules_ is None:
             raise ValueError("the tag predictor was fitted on counts and does not know how texts become words")
-        return Corpus.from_texts(X, words=self.words_, rules=self.rules_).counts
+        return self._known_words(Corpus.from_texts(X, words=self.words_, rules=self.rules_).counts)
+
+    def _known_words(self, counts: Any) -> Any:
+        """Return the counts without the words that no training document has."""
+        known = np.diff(self.index_.posting_starts) > 0
+        if counts.shape[1] != len(known) or known.all():
+            return counts
+        return keep_columns(counts, known)
 
     def _rank(self, queries: Queries, n: int, allowed: Any) -> list[Ranked]:
         evidence = gather_evidence(self.index_, queries, max(N_CANDIDATES, n), allowed, n, n_jobs=1)
