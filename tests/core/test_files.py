@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Atomic writes."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from tagtopic._core.files import atomic_file, write_text
 
 
-def test_what_was_there_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "model"
     write_text(path, "old")
     for problem in (OSError, KeyboardInterrupt):
@@ -25,7 +25,7 @@ def write_half(path: Path, problem: type[BaseException]) -> None:
         raise problem
 
 
-def test_two_who_write_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+def test_concurrent_writers_of_one_file_do_not_interfere(tmp_path: Path) -> None:
     path = tmp_path / "cell.json"
     with atomic_file(path) as first, atomic_file(path) as second:
         first.write_text("first")

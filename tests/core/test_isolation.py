@@ -1,4 +1,4 @@
-"""A crash, a failure or a run without end in the child is an error here, and nothing worse."""
+"""A crash, a failure or a hang of the child process is an error here."""
 
 import os
 import subprocess
@@ -33,18 +33,18 @@ def run(task: str, timeout: float | None = None) -> dict[str, np.ndarray]:
     return run_isolated(task, {"numbers": np.arange(3)}, {"factor": 2}, name="Test", timeout=timeout)
 
 
-def test_arrays_go_there_and_come_back(tasks: str) -> None:
+def test_arrays_are_passed_to_the_child_and_back(tasks: str) -> None:
     np.testing.assert_array_equal(run(f"{tasks}:double")["result"], [0, 2, 4])
 
 
-def test_arrays_of_any_order_come_back_as_they_are(tasks: str) -> None:
+def test_arrays_of_any_memory_order_are_passed_unchanged(tasks: str) -> None:
     numbers = np.arange(6).reshape(2, 3)
     for given in (numbers, numbers.T, np.asfortranarray(numbers), numbers[:, ::2], np.zeros((0, 3)), np.array(1.5)):
         found = run_isolated(f"{tasks}:double", {"numbers": given}, {"factor": 2}, name="Test", timeout=None)
         np.testing.assert_array_equal(found["result"], given * 2)
 
 
-def test_a_full_disk_is_told(tasks: str, no_room: Any) -> None:
+def test_a_full_disk_is_an_error(tasks: str, no_room: Any) -> None:
     with no_room(), pytest.raises(OSError, match="File too large"):
         run_isolated(f"{tasks}:double", {"numbers": np.arange(3)}, {"factor": 2}, name="Test", timeout=None)
 
@@ -62,12 +62,12 @@ def test_a_crash_is_an_error(tasks: str, task: str, said: str) -> None:
         run(f"{tasks}:{task}")
 
 
-def test_time_can_be_limited(tasks: str) -> None:
+def test_a_timeout_is_an_error(tasks: str) -> None:
     with pytest.raises(ForeignLibraryError, match="was not done after 1 seconds"):
         run(f"{tasks}:linger", timeout=1)
 
 
-def test_an_unseen_dmr_value_aborts_tomotopy_and_not_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_abort_of_tomotopy_is_an_error_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "dmr_of_test.py").write_text(
         "import tomotopy\n"
         "def infer(arrays, settings):\n"

@@ -1,4 +1,4 @@
-"""What was compiled before is taken again only while nothing that went into it has changed."""
+"""The cache of compiled kernels is valid only while no source of theirs has changed."""
 
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ print(*sum_log_latent.stats.cache_hits.values())
 """
 
 
-def test_a_kernel_is_compiled_anew_when_a_file_that_it_needs_has_changed(tmp_path: Path) -> None:
+def test_a_kernel_is_compiled_anew_when_a_file_that_it_imports_changes(tmp_path: Path) -> None:
     shutil.copytree(jit.PACKAGE, tmp_path / "tagtopic", ignore=shutil.ignore_patterns("__pycache__", "languages"))
 
     def run() -> tuple[int, bool]:
@@ -46,17 +46,17 @@ def test_a_kernel_is_compiled_anew_when_a_file_that_it_needs_has_changed(tmp_pat
         ("corpus/matrices.py", "_core/arrays.py"),  # a module of a package
     ],
 )
-def test_files_that_are_needed(file: str, needed: str) -> None:
+def test_imported_files_are_found(file: str, needed: str) -> None:
     assert jit.PACKAGE / needed in jit.needed_by(jit.PACKAGE / file)
 
 
-def test_other_files_are_not() -> None:
+def test_other_files_are_not_needed() -> None:
     needed = jit.needed_by(jit.PACKAGE / "inference/e_step.py")
     assert {path.parent.name for path in needed} == {"inference", "_core"}
     assert jit.PACKAGE / "tagging/features.py" not in needed
 
 
-def test_where_nothing_can_be_written_kernels_still_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_compile_without_a_writable_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(_: Callable[..., object]) -> None:
         raise RuntimeError("cannot cache function: no locator available")
 
@@ -69,7 +69,7 @@ def test_where_nothing_can_be_written_kernels_still_compile(monkeypatch: pytest.
     assert double(4.0) == 8.0
 
 
-def test_it_is_known_while_a_kernel_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compilation_is_reported_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
     seen = []
 

@@ -1,4 +1,4 @@
-"""What is not installed says how to install it."""
+"""Errors for optional dependencies that are not installed."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from tagtopic.baselines import LDA
 from tagtopic.corpus import Corpus
 
 
-def test_a_missing_extra_says_how_to_install_it() -> None:
+def test_the_error_of_a_missing_extra_names_the_install_command() -> None:
     optional.require("numpy", extra="baselines", purpose="LDA")
     with pytest.raises(optional.MissingExtraError, match=r"LDA needs no_such.*pip install 'tagtopic\[baselines\]'"):
         optional.require("numpy", "no_such", extra="baselines", purpose="LDA")
 
 
-def test_a_baseline_without_its_library_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_baseline_without_its_library_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(optional, "find_spec", lambda package: None)
     with pytest.raises(optional.MissingExtraError, match="LDA needs tomotopy"):
         LDA(2).fit(Corpus.from_counts([[1, 2], [2, 1]]))

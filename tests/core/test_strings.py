@@ -11,7 +11,7 @@ strings = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
 @given(strings)
-def test_packs_and_gives_back_every_string(values: list[str]) -> None:
+def test_packing_and_unpacking_keep_every_string(values: list[str]) -> None:
     names = StringArray.of(values)
     assert list(names) == values
     assert [names[i] for i in range(len(names))] == values
@@ -20,7 +20,7 @@ def test_packs_and_gives_back_every_string(values: list[str]) -> None:
 
 
 @given(strings, st.data())
-def test_slices_and_takes_like_a_list(values: list[str], data: st.DataObject) -> None:
+def test_slices_and_selections_match_a_list(values: list[str], data: st.DataObject) -> None:
     names = StringArray.of(values)
     part = data.draw(st.slices(len(values)))
     assert list(names[part]) == values[part]
@@ -41,7 +41,7 @@ def test_iterates_over_more_than_one_block() -> None:
     assert list(StringArray.of(values)) == values
 
 
-def test_hash_is_fnv1a_with_a_splitmix_finish() -> None:
+def test_the_hash_is_fnv1a_finished_by_splitmix64() -> None:
     def twin(string: str) -> int:
         h = 0xCBF29CE484222325
         for byte in string.encode():
@@ -54,13 +54,13 @@ def test_hash_is_fnv1a_with_a_splitmix_finish() -> None:
     assert StringArray.of(values).hashes().tolist() == [twin(value) for value in values]
 
 
-def test_cannot_be_changed() -> None:
+def test_the_arrays_are_read_only() -> None:
     names = StringArray.of(["a"])
     with pytest.raises(ValueError, match="read-only"):
         names.data[0] = 0
 
 
-def test_refuses_what_is_not_a_string_or_not_utf8() -> None:
+def test_values_that_are_not_strings_or_not_utf8_are_errors() -> None:
     with pytest.raises(TypeError, match="name 1 is 3, a int"):
         StringArray.of(["a", 3])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="lone surrogate"):

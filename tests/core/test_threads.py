@@ -1,22 +1,14 @@
-"""Numbers of threads."""
+"""Thread pools and numbers of threads."""
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 from tagtopic import Corpus
-from tagtopic._core.blas import one_blas_thread
-from tagtopic._core.threads import effective_n_jobs, imap
+from tagtopic._core.threads import ThreadPool, effective_n_jobs, imap
 
 
-def blas_threads() -> list[int]:
-    np.ones((4, 4)) @ np.ones((4, 4))
-    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
-
-
-def test_number_of_threads_follows_scikit_learn() -> None:
+def test_n_jobs_follows_scikit_learn() -> None:
     cores = effective_n_jobs(None)
     assert effective_n_jobs(-1) == cores
     assert effective_n_jobs(3) == 3
@@ -40,19 +32,18 @@ def test_a_lazy_map_keeps_the_order_and_stops_when_it_is_closed() -> None:
     assert len(taken) < 10
 
 
-def test_a_corpus_takes_the_same_numbers() -> None:
+def test_a_corpus_checks_n_jobs() -> None:
     assert len(Corpus.from_texts(["steam engine"], n_jobs=-1)) == 1
     with pytest.raises(ValueError, match="n_jobs is 0"):
         Corpus.from_texts(["steam engine"], n_jobs=0)
 
 
-def test_linear_algebra_has_one_thread_until_the_last_is_done() -> None:
-    before = blas_threads()
-    first, second = one_blas_thread(), one_blas_thread()
-    first.__enter__()
-    second.__enter__()
-    assert set(blas_threads()) == {1}
-    first.__exit__(None, None, None)
-    assert set(blas_threads()) == {1}
-    second.__exit__(None, None, None)
-    assert blas_threads() == before
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_results_come_in_the_order_of_the_items(n_jobs: int) -> None:
+    with ThreadPool(n_jobs) as pool:
+        assert pool.map(lambda x: x * x, range(20)) == [x * x for x in range(20)]
+
+
+def test_an_error_in_a_thread_reaches_the_caller() -> None:
+    with ThreadPool(2) as pool, pytest.raises(ZeroDivisionError):
+        pool.map(lambda x: 1 // x, [1, 0, 2])

@@ -19,7 +19,7 @@ def corpus() -> Corpus:
     return Corpus.from_counts(COUNTS, TAGS, words=["engine", "note", "number"], ids=["a", "b", "c", "d"])
 
 
-def test_has_what_was_put_in(corpus: Corpus) -> None:
+def test_a_corpus_has_the_counts_tags_and_names_given(corpus: Corpus) -> None:
     assert (len(corpus), corpus.n_documents, corpus.n_words, corpus.n_tags, corpus.n_tokens) == (4, 4, 3, 3, 9)
     assert corpus.words == ("engine", "note", "number")
     assert corpus.tag_names == ("author:Ada", "draft", "year:1843")
@@ -47,7 +47,7 @@ def test_scipy_computes_with_the_matrices(corpus: Corpus) -> None:
     np.testing.assert_array_equal(corpus.counts.tocsc().toarray(), dense)
 
 
-def test_a_document_reads_well(corpus: Corpus) -> None:
+def test_a_document_prints_its_tags_and_words(corpus: Corpus) -> None:
     assert corpus[0] == Document("a", {"engine": 2, "number": 1}, ("author:Ada", "year:1843"))
     assert corpus[-1].id == "d"
     assert str(corpus[0]) == "a\n  tags: author:Ada, year:1843\n  words: engine x2, number"
@@ -57,7 +57,7 @@ def test_a_document_reads_well(corpus: Corpus) -> None:
         corpus[4]
 
 
-def test_defaults_name_everything() -> None:
+def test_default_names() -> None:
     corpus = Corpus.from_counts([[1, 2]], [[1, 0, 1]] @ np.eye(3))
     assert corpus.words == ("word_0", "word_1")
     assert corpus.tag_names == ("tag_0", "tag_1", "tag_2")
@@ -82,7 +82,7 @@ def test_arrays_and_masks_match_numpy(corpus: Corpus, index: Any) -> None:
 
 
 @pytest.mark.parametrize("index", [[4], [-5], [True], [0.5], [[0]], ["a"], None])
-def test_wrong_indices_are_refused(corpus: Corpus, index: Any) -> None:
+def test_wrong_indices_are_errors(corpus: Corpus, index: Any) -> None:
     with pytest.raises(IndexError):
         corpus[index]
 
@@ -143,7 +143,7 @@ def test_a_sum_past_int32_names_the_document() -> None:
 
 
 @pytest.mark.parametrize("dtype", [float, np.float32, bool, np.uint64, np.int8])
-def test_whole_numbers_of_any_type_are_taken(dtype: Any) -> None:
+def test_whole_numbers_of_any_type_are_accepted(dtype: Any) -> None:
     assert Corpus.from_counts(np.array([[1, 0]], dtype=dtype)).counts.toarray().tolist() == [[1, 0]]
 
 
@@ -170,7 +170,7 @@ def test_a_later_change_of_the_input_does_not_reach_the_corpus() -> None:
         ({"counts": [1, 2]}, "two dimensions"),
     ],
 )
-def test_what_does_not_fit_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_parts_that_do_not_fit_are_errors(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Corpus.from_counts(**{"counts": np.ones((2, 2)), **arguments})
 
@@ -186,7 +186,7 @@ def test_what_does_not_fit_is_refused(arguments: dict[str, Any], message: str) -
         ({"counts": np.ones((2, 2), dtype=complex)}, "whole numbers"),
     ],
 )
-def test_wrong_types_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_wrong_types_are_errors(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         Corpus.from_counts(**{"counts": np.ones((2, 2)), **arguments})
 
@@ -197,7 +197,7 @@ def test_tag_names_given_keep_their_order_and_unused_ones() -> None:
     assert corpus.tags.toarray().tolist() == [[0, 1, 0]]
 
 
-def test_no_documents_and_no_words_are_possible() -> None:
+def test_a_corpus_may_have_no_documents_or_no_words() -> None:
     assert len(Corpus.from_counts(np.zeros((0, 3)))) == 0
     assert len(Corpus.from_counts(np.zeros((3, 0)))[1:]) == 2
     assert "documents  0" in str(Corpus.from_counts(np.zeros((0, 0))).describe())
@@ -209,7 +209,7 @@ def test_ids_may_repeat_and_are_counted() -> None:
     assert corpus.describe().n_repeated_ids == 1
 
 
-def test_describe_tells_what_a_person_asks(corpus: Corpus) -> None:
+def test_describe_summarises_the_corpus(corpus: Corpus) -> None:
     about = corpus.describe()
     assert (about.n_untagged, about.n_empty, about.lengths.maximum, about.lengths.median) == (2, 1, 3, 3)
     assert about.kinds == {"author": 1, "": 1, "year": 1}
@@ -220,13 +220,13 @@ def test_describe_tells_what_a_person_asks(corpus: Corpus) -> None:
         assert part in text
 
 
-def test_pickles(corpus: Corpus) -> None:
+def test_a_corpus_can_be_pickled(corpus: Corpus) -> None:
     again = pickle.loads(pickle.dumps(corpus[1:]))
     assert again.fingerprint() == corpus[1:].fingerprint()
     assert not again.counts.data.flags.writeable
 
 
-def test_fingerprint_is_of_the_content(corpus: Corpus) -> None:
+def test_the_fingerprint_depends_on_the_content_only(corpus: Corpus) -> None:
     same = Corpus.from_counts(sp.coo_array(COUNTS), TAGS, words=corpus.words, ids=list(corpus.ids))
     assert same.fingerprint() == corpus.fingerprint()
     assert corpus[:].fingerprint() == corpus[[0, 1, 2, 3]].fingerprint() == corpus.fingerprint()
@@ -241,7 +241,7 @@ def test_fingerprint_is_of_the_content(corpus: Corpus) -> None:
     assert len({corpus.fingerprint(), *(other.fingerprint() for other in others)}) == 7
 
 
-def test_align_moves_columns_and_tells_what_is_unknown(corpus: Corpus) -> None:
+def test_align_moves_columns_and_reports_unknown_words_and_tags(corpus: Corpus) -> None:
     aligned = corpus.align(["number", "other", "engine"], ["year:1843", "author:Bob"])
     np.testing.assert_array_equal(aligned.corpus.counts.toarray(), [[1, 0, 2], [0, 0, 0], [0, 0, 0], [1, 0, 1]])
     assert aligned.corpus.tags.toarray().tolist() == [[1, 0], [0, 0], [0, 0], [1, 0]]
@@ -256,7 +256,7 @@ def test_align_to_the_same_vocabulary_copies_nothing(corpus: Corpus) -> None:
     assert (aligned.unknown_tokens, aligned.unknown_tags) == (0, ())
 
 
-def test_align_names_only_tags_that_documents_carry(corpus: Corpus) -> None:
+def test_align_reports_only_tags_that_documents_have(corpus: Corpus) -> None:
     assert corpus[1:3].align(corpus.words, []).unknown_tags == ()
 
 

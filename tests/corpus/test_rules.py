@@ -19,7 +19,7 @@ def test_json_keeps_every_rule(given: TextRules) -> None:
     assert TextRules.from_json(json.loads(json.dumps(given.to_json()))) == given
 
 
-def test_of_a_tokenizer_json_keeps_the_name_and_nothing_is_run() -> None:
+def test_json_has_only_the_name_of_a_tokenizer() -> None:
     loaded = TextRules.from_json(TextRules(tokenizer=my_tokenizer).to_json())
     assert isinstance(loaded.tokenizer, str)
     assert loaded.tokenizer.endswith(":my_tokenizer")
@@ -29,7 +29,7 @@ def test_of_a_tokenizer_json_keeps_the_name_and_nothing_is_run() -> None:
 
 
 @pytest.mark.parametrize("values", [None, [], {"unknown": 1}, {"min_length": "x"}, {"min_df": -1}, {"stop_words": [1]}])
-def test_what_are_not_rules_is_refused(values: Any) -> None:
+def test_json_that_has_no_rules_is_an_error(values: Any) -> None:
     with pytest.raises(ValueError, match="not text rules"):
         TextRules.from_json(values)
 
@@ -49,7 +49,7 @@ def test_what_are_not_rules_is_refused(values: Any) -> None:
         {"bigram_min_count": 0},
     ],
 )
-def test_impossible_rules_are_refused(wrong: dict[str, Any]) -> None:
+def test_impossible_rules_are_errors(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="|".join(wrong) + "|language"):
         TextRules(**wrong)
 
@@ -69,11 +69,11 @@ def test_a_tokenizer_must_be_a_function() -> None:
         (TextRules(min_df=7, max_df=9), 25, (7, 9)),
     ],
 )
-def test_limits_in_documents(given: TextRules, n: int, limits: tuple[int, int]) -> None:
+def test_document_limits(given: TextRules, n: int, limits: tuple[int, int]) -> None:
     assert given.document_limits(n) == limits
 
 
-def test_every_language_has_its_words() -> None:
+def test_every_language_has_stop_words() -> None:
     for code, name in stop_words.LANGUAGES.items():
         words = stop_words.of_language(code)
         assert words == stop_words.of_language(name.upper())
@@ -97,7 +97,7 @@ def test_tags_are_kept_by_kind_and_stop_list(rule: TagRules, kept: list[str]) ->
     assert [tag for tag in tags if rule.keeps(tag)] == kept
 
 
-def test_options_go_to_the_rules_they_belong_to() -> None:
+def test_options_by_name_change_text_and_tag_rules() -> None:
     text, tags = rules.with_options(TextRules(min_df=3), None, {"max_df": 9, "min_tag_documents": 2})
     assert (text.min_df, text.max_df, tags.min_tag_documents) == (3, 9, 2)
     with pytest.raises(TypeError, match=r"no option 'mindf'; the rules are .*min_df"):

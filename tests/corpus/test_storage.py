@@ -19,7 +19,7 @@ def is_mapped(array: Any) -> bool:
     return array is not None
 
 
-def test_round_trip_keeps_everything_and_is_mapped(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_saved_corpus_is_opened_unchanged_and_memory_mapped(corpus: Corpus, tmp_path: Path) -> None:
     corpus.save(tmp_path / "c")
     opened = Corpus.open(str(tmp_path / "c"))
     assert opened.fingerprint() == corpus.fingerprint()
@@ -30,7 +30,7 @@ def test_round_trip_keeps_everything_and_is_mapped(corpus: Corpus, tmp_path: Pat
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 2), (2, 0)])
-def test_empty_corpora_are_kept(shape: tuple[int, int], tmp_path: Path) -> None:
+def test_empty_corpora_can_be_saved(shape: tuple[int, int], tmp_path: Path) -> None:
     empty = Corpus.from_counts(np.zeros(shape))
     empty.save(tmp_path / "c")
     assert Corpus.open(tmp_path / "c").fingerprint() == empty.fingerprint()
@@ -44,7 +44,7 @@ def test_an_older_corpus_is_replaced_even_by_its_own_slice(corpus: Corpus, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
 
 
-def test_nothing_else_is_ever_replaced(corpus: Corpus, tmp_path: Path) -> None:
+def test_other_files_and_folders_are_not_replaced(corpus: Corpus, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "thesis").write_text("mine")
@@ -67,7 +67,7 @@ def test_an_interrupted_save_leaves_nothing(corpus: Corpus, tmp_path: Path, monk
 
 @pytest.mark.parametrize("name", [f"{array}.npy" for array in storage.ARRAYS])
 @pytest.mark.parametrize("damage", ["truncated", "gone", "foreign", "empty", "other type"])
-def test_a_damaged_array_is_named(corpus: Corpus, tmp_path: Path, name: str, damage: str) -> None:
+def test_a_damaged_array_is_an_error_that_names_it(corpus: Corpus, tmp_path: Path, name: str, damage: str) -> None:
     corpus.save(tmp_path / "c")
     file = tmp_path / "c" / name
     if damage == "truncated":
@@ -84,7 +84,9 @@ def test_a_damaged_array_is_named(corpus: Corpus, tmp_path: Path, name: str, dam
 
 @pytest.mark.parametrize("name", ["words.json", "tags.json", "corpus.json"])
 @pytest.mark.parametrize("content", [None, "", "{", "3", "[1]", "{}"])
-def test_a_damaged_text_is_named(corpus: Corpus, tmp_path: Path, name: str, content: str | None) -> None:
+def test_a_damaged_json_file_is_an_error_that_names_it(
+    corpus: Corpus, tmp_path: Path, name: str, content: str | None
+) -> None:
     corpus.save(tmp_path / "c")
     if content is None:
         (tmp_path / "c" / name).unlink()
@@ -94,7 +96,7 @@ def test_a_damaged_text_is_named(corpus: Corpus, tmp_path: Path, name: str, cont
         Corpus.open(tmp_path / "c")
 
 
-def test_offsets_that_do_not_fit_are_noticed(corpus: Corpus, tmp_path: Path) -> None:
+def test_offsets_that_do_not_fit_are_an_error(corpus: Corpus, tmp_path: Path) -> None:
     corpus.save(tmp_path / "c")
     file = tmp_path / "c" / "counts.indptr.npy"
     np.save(file, np.load(file) + 1)
@@ -104,7 +106,7 @@ def test_offsets_that_do_not_fit_are_noticed(corpus: Corpus, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["counts.indptr", "tags.indptr", "ids.offsets"])
 @pytest.mark.parametrize("wrong", [2**40, -1, 2**63 - 1, -(2**63)])
-def test_an_offset_that_falls_is_noticed(corpus: Corpus, tmp_path: Path, name: str, wrong: int) -> None:
+def test_a_decreasing_offset_is_an_error(corpus: Corpus, tmp_path: Path, name: str, wrong: int) -> None:
     corpus.save(tmp_path / "c")
     file = tmp_path / "c" / f"{name}.npy"
     offsets = np.load(file)
@@ -115,7 +117,7 @@ def test_an_offset_that_falls_is_noticed(corpus: Corpus, tmp_path: Path, name: s
 
 
 @pytest.mark.parametrize("wrong", [2_000_000_000, -1, 3])
-def test_a_word_or_tag_that_is_not_there_is_noticed(corpus: Corpus, tmp_path: Path, wrong: int) -> None:
+def test_an_entry_outside_the_vocabulary_is_an_error(corpus: Corpus, tmp_path: Path, wrong: int) -> None:
     corpus.save(tmp_path / "c")
     for name in ("counts", "tags"):
         file = tmp_path / "c" / f"{name}.indices.npy"
@@ -143,7 +145,7 @@ def test_fractional_counts_are_kept(tmp_path: Path) -> None:
     ("change", "message"),
     [({"version": 99}, "upgrade it"), ({"format": "other"}, "not a corpus folder"), ({"n_words": "3"}, "damaged")],
 )
-def test_newer_and_foreign_folders_are_told_apart(
+def test_newer_formats_and_foreign_folders_have_different_errors(
     corpus: Corpus, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     corpus.save(tmp_path / "c")
@@ -153,7 +155,7 @@ def test_newer_and_foreign_folders_are_told_apart(
         Corpus.open(tmp_path / "c")
 
 
-def test_what_is_not_a_corpus_at_all(tmp_path: Path) -> None:
+def test_paths_without_a_corpus_are_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no corpus at"):
         Corpus.open(tmp_path / "none")
     with pytest.raises(ValueError, match=r"no corpus\.json"):

@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from tagtopic.corpus import Corpus
-from tagtopic.datasets import Recipe, make_tagged_corpus, planted, write_tagged_corpus
+from tagtopic.datasets import PlantedSettings, make_tagged_corpus, write_tagged_corpus
+from tagtopic.datasets.planted import draw_corpus
 
 
 def test_shapes_and_sums() -> None:
@@ -30,7 +31,7 @@ def test_shapes_and_sums() -> None:
     assert lengths.max() <= 150
 
 
-def test_the_seed_decides() -> None:
+def test_the_same_seed_gives_the_same_corpus() -> None:
     first, again, other = (make_tagged_corpus(50, 3, 8, 40, random_state=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.corpus.counts.toarray(), again.corpus.counts.toarray())
     np.testing.assert_array_equal(first.tag_weights.toarray(), again.tag_weights.toarray())
@@ -47,13 +48,13 @@ def test_word_frequencies_agree_with_the_true_mixture() -> None:
     assert chi_square < common.sum() + 5 * np.sqrt(2 * common.sum())
 
 
-def test_document_topics_are_the_tags_mixed_by_weight() -> None:
+def test_document_topics_are_the_weighted_mean_of_tag_topics() -> None:
     made = make_tagged_corpus(100, 4, 12, 60, noise_tags=2)
     np.testing.assert_allclose(made.document_topics, made.tag_weights @ made.tag_topics)
     assert not made.latent_share.any()
 
 
-def test_noise_tags_weigh_nothing_and_real_ones_something() -> None:
+def test_noise_tags_have_zero_weight_and_real_ones_positive_weight() -> None:
     made = make_tagged_corpus(500, 4, 30, 60, tags_per_document=2, noise_tags=1.5)
     assert (made.tag_weights.data[made.noise] == 0).all()
     assert (made.tag_weights.data[~made.noise] > 0).all()
@@ -77,15 +78,15 @@ def test_weights_follow_their_prior() -> None:
     assert spearmanr(mean_weight, prior).statistic > 0.95
 
 
-def test_words_are_zipf() -> None:
+def test_word_frequencies_follow_zipfs_law() -> None:
     frequency = np.sort(make_tagged_corpus(2000, 20, 50, 2000).corpus.counts.sum(axis=0))[::-1]
     slope = np.polyfit(np.log(np.arange(10, 300)), np.log(frequency[10:300]), 1)[0]
     assert -1.5 < slope < -0.7
 
 
-def test_blocks_do_not_change_the_documents_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planted, "DOCUMENTS_PER_BLOCK", 40)
-    short, long = (make_tagged_corpus(n, 3, 8, 40, model="twda", noise_tags=1) for n in (40, 100))
+def test_documents_do_not_depend_on_how_many_follow() -> None:
+    sizes: dict[str, Any] = {"n_topics": 3, "n_tags": 8, "n_words": 40, "model": "twda", "noise_tags": 1}
+    short, long = (draw_corpus(PlantedSettings(n_documents=n, **sizes), block_documents=40) for n in (40, 100))
     np.testing.assert_array_equal(short.corpus.counts.toarray(), long.corpus.counts[:40].toarray())
     assert long.noise.shape == long.corpus.tags.data.shape
     np.testing.assert_array_equal(long.tag_weights.data == 0, long.noise)
@@ -107,20 +108,19 @@ def test_blocks_do_not_change_the_documents_before_them(monkeypatch: pytest.Monk
         ({"weight_prior": [1.0, 2.0]}, "one per tag"),
     ],
 )
-def test_impossible_settings_are_told(settings: dict[str, object], message: str) -> None:
+def test_impossible_settings_are_errors(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_tagged_corpus(**settings)  # type: ignore[arg-type]
 
 
-def test_the_recipe_has_every_setting_with_the_same_default() -> None:
+def test_settings_and_arguments_have_the_same_names_and_defaults() -> None:
     settings = inspect.signature(make_tagged_corpus).parameters
-    assert {name: setting.default for name, setting in settings.items()} == vars(Recipe())
+    assert {name: setting.default for name, setting in settings.items()} == vars(PlantedSettings())
 
 
-def test_a_corpus_drawn_to_disk_is_the_one_drawn_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planted, "DOCUMENTS_PER_BLOCK", 40)
-    settings: dict[str, Any] = {"n_documents": 110, "n_topics": 3, "n_tags": 8, "n_words": 40, "model": "twda"}
-    truth = write_tagged_corpus(tmp_path / "corpus", Recipe(**settings))
-    made = make_tagged_corpus(**settings)
+def test_a_corpus_drawn_to_disk_is_the_one_drawn_in_memory(tmp_path: Path) -> None:
+    settings = PlantedSettings(n_documents=110, n_topics=3, n_tags=8, n_words=40, model="twda")
+    truth = write_tagged_corpus(tmp_path / "corpus", settings, block_documents=40)
+    made = draw_corpus(settings, block_documents=40)
     assert Corpus.open(tmp_path / "corpus").fingerprint() == made.corpus.fingerprint()
     np.testing.assert_array_equal(truth.topic_words, made.topic_words)

@@ -1,14 +1,10 @@
-"""Rows of a matrix times a vector, and sums, by the vector units.
+"""Intrinsics for kernels: arrays without reference counts, prefetching, vectorised dot products and sums.
 
-Arrays without an owner.
+Compiled code counts the references of an array each time it is passed on or sliced, by atomic instructions: a fifteenth
+of the time of short documents. A borrowed array is not counted; the caller must keep its owner alive.
 
-Compiled code counts who uses an array each time it is handed on or sliced, by atomic instructions: a fifteenth of
-the time of short documents. A borrowed array is not counted: whoever borrows must see to it that the owner stays.
-
-Ask for rows of a large matrix before they are needed.
-
-psi fits in no cache, and which rows a document or a block needs next no CPU can guess; asked for a few rows ahead, they
-are on their way while others are worked on. Nothing depends on it but the time.
+psi fits in no cache, and no CPU can predict which rows a document or a block needs next; prefetched a few rows ahead,
+they are loaded while others are processed. Prefetching affects only the time.
 """
 
 from __future__ import annotations
@@ -25,9 +21,14 @@ from tagtopic._core.jit import compiled_reordering
 
 Array = TypeVar("Array")
 
+AHEAD = 8
+"""Rows between the one in use and the one that is prefetched."""
+
+CACHE_LINE = 64
+
 
 def borrow(array: Array) -> Array:
-    """The same array, uncounted. In plain Python just the same."""
+    """Return the same array without a reference count; in plain Python, the array itself."""
     return array
 
 
@@ -52,22 +53,16 @@ def _borrow(array: Any) -> Callable[[Any], Any]:
     return implementation
 
 
-AHEAD = 8
-"""How many rows ahead of the one that is needed now."""
-
-CACHE_LINE = 64
-
-
 def prefetch_row(array: Floats, row: Any) -> None:
-    """Have ``array[row]`` brought into the cache. In plain Python this does nothing."""
+    """Prefetch ``array[row]`` into the cache. In plain Python this does nothing."""
 
 
 def prefetch_entry(array: Floats | Int32s, place: Any) -> None:
-    """Have ``array[place]``, and what stands beside it, brought into the cache."""
+    """Prefetch the cache line of ``array[place]``. In plain Python this does nothing."""
 
 
 def _prefetch_line(_: Any, array: Any, row: Any, byte: Any) -> Any:
-    """Ask for the cache line at ``byte`` of a row. ``row`` and ``byte`` are taken as they are: nothing can fault."""
+    """Prefetch the cache line at ``byte`` of a row. ``row`` and ``byte`` are not checked: a prefetch cannot fault."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         found = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -106,7 +101,7 @@ def _prefetch_entry(array: Any, place: Any) -> Callable[[Any, Any], None]:
 
 @compiled_reordering
 def product_with_row(rows: Floats, row: int, vector: Floats) -> float:
-    """``rows[row] @ vector``."""
+    """Return ``rows[row] @ vector``."""
     total = vector[0] * rows[row, 0]
     for k in range(1, vector.shape[0]):
         total += rows[row, k] * vector[k]
@@ -115,7 +110,7 @@ def product_with_row(rows: Floats, row: int, vector: Floats) -> float:
 
 @compiled_reordering
 def products_with_four(rows: Floats, first: int, vector: Floats) -> Any:
-    """``rows[first : first + 4] @ vector``, as four numbers: together they keep the vector units busy."""
+    """Return ``rows[first : first + 4] @ vector`` as four numbers, computed together to use the vector units fully."""
     s0 = s1 = s2 = s3 = vector.dtype.type(0)
     for k in range(vector.shape[0]):
         e = vector[k]
@@ -128,7 +123,7 @@ def products_with_four(rows: Floats, first: int, vector: Floats) -> Any:
 
 @compiled_reordering
 def total_of(values: Floats) -> Any:
-    """``values.sum()``, by the vector units."""
+    """Return ``values.sum()``, vectorised."""
     total = values.dtype.type(0)
     for i in range(values.shape[0]):
         total += values[i]

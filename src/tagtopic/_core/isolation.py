@@ -1,7 +1,7 @@
-"""Foreign libraries run in a process of their own, so that their crash is an error here and nothing worse.
+"""Third-party libraries run in a child process, so that a crash of theirs is an error here.
 
-tomotopy aborts the whole process on some inputs, gensim may hang. The child gets arrays as ``.npy`` files and settings
-as JSON, and answers in ``.npy`` files; nothing is pickled. A child whose parent has died ends itself.
+tomotopy aborts the process on some inputs, gensim may hang. The child receives arrays as ``.npy`` files and settings as
+JSON, and returns ``.npy`` files; nothing is pickled. A child ends when its parent does.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tagtopic._core.memmap import write_array
 Arrays = dict[str, NDArray[Any]]
 
 TASK, FAILURE, ERRORS, ANSWER = "task.json", "failure.json", "errors.txt", "answer"
-LAST_WORDS = 2000
+MAX_ERROR_TEXT = 2000
 """Characters of a crashed child's standard error that are shown."""
 
 
 class ForeignLibraryError(RuntimeError):
-    """A library that ran in a process of its own crashed, failed or took too long; this process goes on.
+    """A library that ran in a child process crashed, failed or took too long.
 
     Examples
     --------
@@ -44,14 +44,14 @@ class ForeignLibraryError(RuntimeError):
 def run_isolated(
     task: str, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], *, name: str, timeout: float | None
 ) -> Arrays:
-    """``task(arrays, settings)`` in a child process; ``task`` is "module:function" and returns a dict of arrays."""
+    """Run ``task(arrays, settings)`` in a child process; ``task`` is "module:function" and returns a dict of arrays."""
     with tempfile.TemporaryDirectory(prefix="tagtopic-child-") as path:
         folder = Path(path)
         (folder / TASK).write_text(json.dumps({"task": task, "settings": dict(settings)}), encoding="utf-8")
         _write_arrays(folder, arrays)
         code = _run_child(folder, name, timeout)
         if code != 0:
-            raise ForeignLibraryError(_what_happened(folder, name, code))
+            raise ForeignLibraryError(_failure_message(folder, name, code))
         return _read_arrays(folder / ANSWER)
 
 
@@ -60,7 +60,7 @@ def _run_child(folder: Path, name: str, timeout: float | None) -> int:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-P", "-m", "tagtopic._core.isolation", str(folder)]
     with (folder / ERRORS).open("wb") as errors:
-        # standard input stays open for as long as this process lives: the child watches it
+        # standard input stays open while this process lives: the child waits for its end
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, env=environment
         )
@@ -77,11 +77,11 @@ def _run_child(folder: Path, name: str, timeout: float | None) -> int:
                 process.stdin.close()
 
 
-def _what_happened(folder: Path, name: str, code: int) -> str:
+def _failure_message(folder: Path, name: str, code: int) -> str:
     if (folder / FAILURE).exists():
         failure = json.loads((folder / FAILURE).read_text(encoding="utf-8"))
         return f"{name} failed: {failure['kind']}: {failure['message']}"
-    text = (folder / ERRORS).read_text(encoding="utf-8", errors="replace").strip()[-LAST_WORDS:]
+    text = (folder / ERRORS).read_text(encoding="utf-8", errors="replace").strip()[-MAX_ERROR_TEXT:]
     how = f"by {signal.Signals(-code).name}" if -code in set(signal.Signals) else f"with exit code {code}"
     return f"{name} crashed: its process was ended {how}" + (f"; it last said:\n{text}" if text else "")
 
@@ -96,18 +96,18 @@ def _read_arrays(folder: Path) -> Arrays:
 
 
 def _end_with_parent() -> None:
-    """End this process when its standard input does: the parent holds the other end."""
+    """End this process at the end of its standard input, whose other end the parent has open."""
     os.read(0, 1)
     os._exit(3)
 
 
-def child(folder: Path) -> int:
-    """What the child process does; its exit code."""
+def _child_main(folder: Path) -> int:
+    """Run the task in the child process; return the exit code."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    asked = json.loads((folder / TASK).read_text(encoding="utf-8"))
-    module, _, function = asked["task"].partition(":")
+    request = json.loads((folder / TASK).read_text(encoding="utf-8"))
+    module, _, function = request["task"].partition(":")
     try:
-        answer = getattr(import_module(module), function)(_read_arrays(folder), asked["settings"])
+        answer = getattr(import_module(module), function)(_read_arrays(folder), request["settings"])
     except Exception as error:
         failure = {"kind": type(error).__name__, "message": str(error)}
         (folder / FAILURE).write_text(json.dumps(failure), encoding="utf-8")
@@ -118,4 +118,4 @@ def child(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(child(Path(sys.argv[1])))
+    sys.exit(_child_main(Path(sys.argv[1])))

@@ -1,9 +1,9 @@
-"""How kernels are compiled: without the GIL, cached between processes, and only when first called.
+"""The decorators of compiled kernels: without the GIL, compiled on the first call, cached between processes.
 
-Numba keeps what it compiled beside the sources and takes it again while the kernel's own file has not changed. But a
-kernel has in it what it calls, from whatever file, and the constants of others: after an update that changes only
-those it would go on computing as before. So here a kernel is compiled anew when its file has changed or any of this
-package's files that it imports, and those that they import.
+Numba caches compiled code beside the sources and reuses it while the kernel's own file is unchanged. But the code
+includes the functions that the kernel calls, from other files, and their constants: after an update of those alone it
+would be outdated. Here a kernel is compiled anew if its file, or any file of this package that it imports directly or
+indirectly, has changed.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ IMPORTS = re.compile(rf"^from {PACKAGE.name}\.?([\w.]*) import (\([^)]*\)|.*)", 
 
 
 def compiled(function: Function) -> Function:
-    """Compile with strict arithmetic."""
+    """Compile a kernel with strict arithmetic."""
     return _compiled(function)
 
 
 def compiled_reordering(function: Function) -> Function:
-    """Compile so that sums may be reordered and fused, which lets them use the vector units.
+    """Compile a kernel whose sums may be reordered and fused, so that they are vectorised.
 
-    NaN and infinity keep their meaning, and on one kind of CPU the bits are always the same.
+    NaN and infinity are respected, and on one kind of CPU the bits are always the same.
     """
     return _compiled(function, fastmath={"reassoc", "contract", "nsz"})
 
 
 def _compiled(function: Function, **options: Any) -> Function:
     kernel: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
-    with suppress(RuntimeError):  # nowhere to write to: each process compiles what it needs
+    with suppress(RuntimeError):  # no writable cache: each process compiles what it needs
         kernel._cache = _KernelCache(function)
     return cast(Function, kernel)
 
 
 class _KernelCache(FunctionCache):
-    """Numba's, but what was kept is outdated when any of the sources has changed."""
+    """Numba's cache, outdated if any of the sources has changed."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -56,14 +56,14 @@ class _KernelCache(FunctionCache):
             self._cache_file = IndexDataCacheFile(self.cache_path, self._impl.filename_base, stamp)  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was compiled for these types; None if it has to be compiled, which then begins."""
+        """Return the code compiled for these types; None if it has to be compiled, which then begins."""
         found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         if found is None:
             _COMPILING.add((id(self), sig))
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what is compiled."""
+        """Cache compiled code."""
         _COMPILING.discard((id(self), sig))
         super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
@@ -72,18 +72,18 @@ _COMPILING: set[tuple[int, Any]] = set()
 
 
 def is_compiling() -> bool:
-    """Whether a kernel is being compiled, for those who show people what they wait for."""
+    """Whether a kernel is being compiled; progress bars show it."""
     return bool(_COMPILING)
 
 
 def stamp_of(file: Path) -> bytes:
-    """A digest of this file and of all files of the package that it needs."""
+    """Return a digest of this file and of all files of the package that it needs."""
     return hashlib.sha256(b"".join(_digest(path) for path in sorted(needed_by(file)))).digest()
 
 
 @cache
 def needed_by(file: Path) -> frozenset[Path]:
-    """The package's files that are imported when this one is, and itself."""
+    """Return this file and the files of the package that it imports, directly or indirectly."""
     needed, unread = {file}, [file]
     while unread:
         further = _named_in(unread.pop()) - needed
@@ -94,7 +94,7 @@ def needed_by(file: Path) -> frozenset[Path]:
 
 @cache
 def _named_in(file: Path) -> frozenset[Path]:
-    """The package's files that this one imports, whole or some name of theirs."""
+    """Return the files of the package that this one imports."""
     found = IMPORTS.findall(file.read_text(encoding="utf-8"))
     places = [(PACKAGE.joinpath(*module.split(".")), names) for module, names in found]
     each = (_file_of(place / name) or _file_of(place) for place, names in places for name in re.findall(r"\w+", names))

@@ -1,4 +1,4 @@
-"""Records kept as columns: a million of them are a few arrays, and each becomes an object when it is looked at."""
+"""Records stored as columns: a million of them are a few arrays, and each becomes an object when it is indexed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Categorical:
-    """A column of names: the number of each record's name, and the names."""
+    """A column of names: the index of each record's name, and the names."""
 
     codes: NDArray[Any]
     names: Sequence[str]
@@ -24,7 +24,7 @@ Column = NDArray[Any] | Categorical
 
 
 class Records(Sequence[T], Generic[T]):
-    """Records in an order; ``records[i]`` makes one, ``records[a:b]`` and iteration make no more than is asked for."""
+    """A sequence of records over shared columns: ``records[i]`` makes one, ``records[a:b]`` is a view."""
 
     def __init__(
         self, columns: Mapping[str, Column], make: Callable[[int], T], order: NDArray[Any] | None = None
@@ -61,14 +61,14 @@ class Records(Sequence[T], Generic[T]):
         return f"[{shown}{', …' if len(self) > 3 else ''}] ({len(self):,} records)"
 
     def column(self, name: str) -> Any:
-        """One column of all records, in their order: numbers as an array, names as a list."""
+        """Return one column in the order of the records: numbers as an array, names as a list."""
         found = self._columns[name]
         if isinstance(found, Categorical):
             return [found.names[i] for i in found.codes[self._order]]
         return found[self._order]
 
     def by(self, name: str) -> dict[str, Records[T]]:
-        """The records of each name in a column of names, in their order."""
+        """Return the records of each name in a column of names, in their order."""
         found = self._columns[name]
         if not isinstance(found, Categorical):
             raise TypeError(f"the column {name!r} has numbers, not names")
@@ -81,7 +81,7 @@ class Records(Sequence[T], Generic[T]):
         }
 
     def table(self) -> Any:
-        """All columns as an Arrow table; names are kept once."""
+        """Return all columns as an Arrow table, names dictionary-encoded."""
         import pyarrow as pa
 
         arrays = {}

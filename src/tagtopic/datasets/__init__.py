@@ -1,12 +1,12 @@
-"""Corpora that every installation has: drawn with known truth, or read from the Python it runs on."""
+"""Corpora without downloads: drawn from known parameters, or read from the installed Python."""
 
-from tagtopic.datasets.planted import PlantedCorpus, Recipe, make_tagged_corpus, write_tagged_corpus
+from tagtopic.datasets.planted import PlantedCorpus, PlantedSettings, make_tagged_corpus, write_tagged_corpus
 from tagtopic.datasets.python_docs import Docstring, load_python_docs, package_docstrings
 
 __all__ = [
     "Docstring",
     "PlantedCorpus",
-    "Recipe",
+    "PlantedSettings",
     "load_python_docs",
     "make_tagged_corpus",
     "package_docstrings",

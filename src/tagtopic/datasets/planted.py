@@ -1,8 +1,7 @@
-"""A corpus whose truth is known: drawn from the generative process of TWTM or TWDA.
+"""Planted corpora: drawn from the generative process of TWTM or TWDA, with known parameters.
 
-What a planted corpus is drawn from: its sizes and priors, checked at the door.
-
-Planted corpora that are larger than memory, drawn block by block into the folder of a saved corpus.
+Documents are drawn in blocks, each from a random stream of its own: memory is bounded, and the documents of a block do
+not depend on how many follow it.
 """
 
 from __future__ import annotations
@@ -25,15 +24,23 @@ from tagtopic.datasets.sampling import alias_tables, dirichlet_rows, draw_distin
 
 Range = int | tuple[int, int]
 
+BLOCK_DOCUMENTS = 16_384
+"""Documents drawn from one random stream."""
+
 
 @dataclass(frozen=True)
-class Recipe:
-    """Sizes and priors of a planted corpus; `make_tagged_corpus` tells what each one means.
+class PlantedSettings:
+    """Sizes and priors of a planted corpus; `make_tagged_corpus` describes each one.
+
+    Raises
+    ------
+    ValueError
+        If sizes or priors are impossible, or do not fit together.
 
     Examples
     --------
-    >>> from tagtopic.datasets import Recipe
-    >>> Recipe(n_documents=100, noise_tags=1).n_topics
+    >>> from tagtopic.datasets import PlantedSettings
+    >>> PlantedSettings(n_documents=100, noise_tags=1).n_topics
     10
     """
 
@@ -71,10 +78,10 @@ class Recipe:
         self._check_documents()
 
     def _check_documents(self) -> None:
-        low, high = bounds(self.document_length)
+        low, high = _bounds(self.document_length)
         if not 0 <= low <= high:
             raise ValueError(f"document_length must be a length or a pair (least, most), got {self.document_length}")
-        low, high = bounds(self.tags_per_document)
+        low, high = _bounds(self.tags_per_document)
         if not 1 <= low <= high:
             raise ValueError(
                 f"tags_per_document must be a count from 1 on or a pair (least, most), got {self.tags_per_document};"
@@ -92,36 +99,31 @@ class Recipe:
             raise ValueError('TWTM says nothing about documents without tags: use model="twda" with untagged=')
 
 
-def bounds(size: Range) -> tuple[int, int]:
-    """Least and most of a size that is given as one number or a pair."""
+def _bounds(size: Range) -> tuple[int, int]:
+    """Return the smallest and largest value of a size given as one number or a pair."""
     return (size, size) if isinstance(size, int | np.integer) else (int(size[0]), int(size[1]))
-
-
-# Documents are drawn in blocks, each from its own random stream: memory is bounded and what a block
-# holds does not depend on how many follow it.
-DOCUMENTS_PER_BLOCK = 16_384
 
 
 @dataclass(frozen=True)
 class PlantedCorpus:
-    """A drawn corpus and the truth behind it.
+    """A drawn corpus and the parameters that it was drawn from.
 
     Attributes
     ----------
-    corpus:
+    corpus : Corpus
         The documents.
-    topic_words:
-        True word probabilities of each topic (topics, words); rows sum to 1.
-    tag_topics:
-        True topic mix of each tag (tags, topics); rows sum to 1.
-    tag_weights:
-        True weight of each tag in its document, CSR (documents, tags), with the same structure as `corpus.tags`
-        (a noise tag is an explicit zero). With `latent_share` a row sums to 1.
-    latent_share:
-        True weight of each document's latent tag (documents,); all zero for TWTM.
-    document_topics:
-        True topic mix of each document (documents, topics); rows sum to 1.
-    noise:
+    topic_words : ndarray, shape (n_topics, n_words)
+        Word distribution of each topic (psi).
+    tag_topics : ndarray, shape (n_tags, n_topics)
+        Topic distribution of each tag (theta).
+    tag_weights : csr_array, shape (n_documents, n_tags)
+        Weight of each tag in its document (epsilon), with the same structure as `corpus.tags`; a noise tag is an
+        explicit zero. With `latent_share` a row sums to 1.
+    latent_share : ndarray, shape (n_documents,)
+        Weight of the latent tag of each document; all zero for TWTM.
+    document_topics : ndarray, shape (n_documents, n_topics)
+        Topic distribution of each document.
+    noise : ndarray of bool
         For each entry of `corpus.tags.data`, whether it is a noise tag.
 
     Examples
@@ -143,15 +145,15 @@ class PlantedCorpus:
 
 @dataclass(frozen=True)
 class Truth:
-    """What all documents share."""
+    """The parameters that all documents share: word distributions of topics, topic distributions of tags."""
 
     topic_words: npt.NDArray[np.float64]
     tag_topics: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Block:
-    """Some documents and the truth about them; the fields are those of `PlantedCorpus`."""
+class _Block:
+    """Some documents and their parameters; the fields are those of `PlantedCorpus`."""
 
     counts: Any
     tags: Any
@@ -181,46 +183,56 @@ def make_tagged_corpus(
     tag_exponent: float = 0.5,
     random_state: int = 0,
 ) -> PlantedCorpus:
-    """Draw a corpus from the generative process of TWTM or TWDA and keep the truth.
+    """Draw a corpus from the generative process of TWTM or TWDA.
 
     Parameters
     ----------
-    n_documents:
-        Documents to draw.
-    n_topics:
-        Topics (K).
-    n_tags:
-        Tags (L).
-    n_words:
-        Words of the vocabulary (V), the commonest first. A rare one may never be drawn.
-    model:
-        `"twtm"`, or `"twda"`: each document has a latent tag as well, with a topic mix of its own.
-    tags_per_document:
-        Tags that have a say in a document: a number, or the least and most (all equally likely).
-    document_length:
-        Tokens of a document: a number, or the least and most.
-    noise_tags:
-        Extra tags per document, attached at random with true weight 0. With a fraction (0.5) that share
+    n_documents : int, default=2000
+        Number of documents.
+    n_topics : int, default=10
+        Number of topics (K).
+    n_tags : int, default=50
+        Number of tags (L).
+    n_words : int, default=1000
+        Size of the vocabulary (V), the most frequent words first. A rare word may not be drawn at all.
+    model : {"twtm", "twda"}, default="twtm"
+        With `"twda"` each document also has a latent tag, with a topic distribution of its own.
+    tags_per_document : int or (int, int), default=(1, 5)
+        Tags with a weight in a document: a number, or the smallest and largest (uniform).
+    document_length : int or (int, int), default=(50, 150)
+        Tokens of a document: a number, or the smallest and largest (uniform).
+    noise_tags : float, default=0
+        Extra tags per document, drawn at random, with weight 0. With a fraction (0.5) that share
         of the documents gets one more. Untagged documents get none.
-    untagged:
+    untagged : float, default=0
         Share of documents without any tag (`"twda"` only).
-    weight_prior:
-        pi, the Dirichlet prior of the tag weights in a document; one number or one per tag.
-    latent_prior:
+    weight_prior : float or array-like, shape (n_tags,), default=1
+        pi, the Dirichlet prior of the tag weights in a document.
+    latent_prior : float, default=1
         pi of the latent tag.
-    latent_concentration:
-        mu, the Dirichlet prior of the latent tag's topic mix (per topic).
-    tag_concentration:
-        alpha, the Dirichlet prior of a tag's topic mix (per topic); small makes tags single-minded.
-    word_concentration:
-        beta, the Dirichlet prior of a topic's words (on average per word; the prior of a word is
-        proportional to its Zipf frequency); small makes topics differ more.
-    word_exponent:
-        Zipf exponent of the word frequencies; 0 makes all words alike.
-    tag_exponent:
-        Zipf exponent of how often a tag is used.
-    random_state:
+    latent_concentration : float, default=0.1
+        mu, the Dirichlet prior of the latent tag's topic distribution (per topic).
+    tag_concentration : float, default=0.1
+        alpha, the Dirichlet prior of a tag's topic distribution (per topic); with small values a tag has few topics.
+    word_concentration : float, default=0.1
+        beta, the Dirichlet prior of a topic's word distribution (on average per word; the prior of a word is
+        proportional to its Zipf frequency); with small values topics differ more.
+    word_exponent : float, default=1
+        Zipf exponent of the word frequencies; 0: uniform.
+    tag_exponent : float, default=0.5
+        Zipf exponent of the tag frequencies.
+    random_state : int, default=0
         Seed; the same arguments give the same corpus.
+
+    Returns
+    -------
+    PlantedCorpus
+        The corpus and the parameters that it was drawn from.
+
+    Raises
+    ------
+    ValueError
+        If sizes or priors are impossible, or do not fit together.
 
     Examples
     --------
@@ -229,9 +241,13 @@ def make_tagged_corpus(
     >>> planted.corpus.n_documents, planted.topic_words.shape, planted.tag_topics.shape
     (100, (3, 50), (8, 3))
     """
-    recipe = Recipe(**locals())
-    truth = draw_truth(recipe)
-    blocks = list(draw_blocks(recipe, truth))
+    return draw_corpus(PlantedSettings(**locals()))
+
+
+def draw_corpus(settings: PlantedSettings, *, block_documents: int = BLOCK_DOCUMENTS) -> PlantedCorpus:
+    """Draw a corpus with these settings; other sizes of blocks have other random streams."""
+    truth = _draw_truth(settings)
+    blocks = list(_draw_blocks(settings, truth, block_documents))
     return PlantedCorpus(
         corpus=Corpus.from_counts(_stack([b.counts for b in blocks]), _stack([b.tags for b in blocks])),
         topic_words=truth.topic_words,
@@ -243,80 +259,82 @@ def make_tagged_corpus(
     )
 
 
-def draw_truth(recipe: Recipe) -> Truth:
-    """Draw the topics (psi) and the tags' topic mixes (theta)."""
-    rng = np.random.default_rng([recipe.random_state, 0])
-    word_prior = recipe.word_concentration * recipe.n_words * zipf(recipe.n_words, recipe.word_exponent)
+def _draw_truth(settings: PlantedSettings) -> Truth:
+    """Draw the word distributions of topics (psi) and the topic distributions of tags (theta)."""
+    rng = np.random.default_rng([settings.random_state, 0])
+    word_prior = settings.word_concentration * settings.n_words * zipf(settings.n_words, settings.word_exponent)
     return Truth(
-        topic_words=dirichlet_rows(rng, recipe.n_topics, word_prior, recipe.n_words),
-        tag_topics=dirichlet_rows(rng, recipe.n_tags, recipe.tag_concentration, recipe.n_topics),
+        topic_words=dirichlet_rows(rng, settings.n_topics, word_prior, settings.n_words),
+        tag_topics=dirichlet_rows(rng, settings.n_tags, settings.tag_concentration, settings.n_topics),
     )
 
 
-def draw_blocks(recipe: Recipe, truth: Truth) -> Iterator[Block]:
-    """Draw the documents, a bounded number at a time."""
+def _draw_blocks(settings: PlantedSettings, truth: Truth, block_documents: int) -> Iterator[_Block]:
+    """Draw the documents, block by block."""
     tables = alias_tables(truth.topic_words)
-    popularity = np.random.default_rng([recipe.random_state, 1]).permutation(zipf(recipe.n_tags, recipe.tag_exponent))
-    for number, start in enumerate(range(0, recipe.n_documents, DOCUMENTS_PER_BLOCK)):
-        rng = np.random.default_rng([recipe.random_state, 2, number])
-        size = min(DOCUMENTS_PER_BLOCK, recipe.n_documents - start)
-        yield _draw_block(recipe, truth, rng, size, popularity, tables)
+    popularity = np.random.default_rng([settings.random_state, 1]).permutation(
+        zipf(settings.n_tags, settings.tag_exponent)
+    )
+    for number, start in enumerate(range(0, settings.n_documents, block_documents)):
+        rng = np.random.default_rng([settings.random_state, 2, number])
+        size = min(block_documents, settings.n_documents - start)
+        yield _draw_block(settings, truth, rng, size, popularity, tables)
 
 
 def _draw_block(
-    recipe: Recipe,
+    settings: PlantedSettings,
     truth: Truth,
     rng: np.random.Generator,
     size: int,
     popularity: npt.NDArray[np.float64],
     tables: tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]],
-) -> Block:
-    tag_weights, latent_share = _draw_weights(recipe, rng, size, popularity)
+) -> _Block:
+    tag_weights, latent_share = _draw_weights(settings, rng, size, popularity)
     document_topics = tag_weights @ truth.tag_topics
-    if recipe.model == "twda":
-        latent_topics = dirichlet_rows(rng, size, recipe.latent_concentration, recipe.n_topics)
+    if settings.model == "twda":
+        latent_topics = dirichlet_rows(rng, size, settings.latent_concentration, settings.n_topics)
         document_topics += latent_share[:, None] * latent_topics
-    lengths = _draw_sizes(rng, recipe.document_length, size)
+    lengths = _draw_sizes(rng, settings.document_length, size)
     words = draw_tokens(rng, document_topics, lengths, *tables)
-    counts = csr_array((np.ones(words.size, dtype=np.int32), words, _offsets(lengths)), shape=(size, recipe.n_words))
+    counts = csr_array((np.ones(words.size, dtype=np.int32), words, _offsets(lengths)), shape=(size, settings.n_words))
     counts.sum_duplicates()
     tags = csr_array(
         (np.ones(tag_weights.nnz, dtype=np.int8), tag_weights.indices, tag_weights.indptr), shape=tag_weights.shape
     )
-    return Block(counts, tags, tag_weights, latent_share, document_topics, noise=tag_weights.data == 0.0)
+    return _Block(counts, tags, tag_weights, latent_share, document_topics, noise=tag_weights.data == 0.0)
 
 
 def _draw_weights(
-    recipe: Recipe, rng: np.random.Generator, size: int, popularity: npt.NDArray[np.float64]
+    settings: PlantedSettings, rng: np.random.Generator, size: int, popularity: npt.NDArray[np.float64]
 ) -> tuple[Any, npt.NDArray[np.float64]]:
-    """Draw which tags a document has and what each weighs; the first of a document are real, the rest noise."""
-    n_real = _draw_sizes(rng, recipe.tags_per_document, size)
-    n_noise = np.floor(recipe.noise_tags + rng.random(size)).astype(np.int64)
-    tagged = rng.random(size) >= recipe.untagged
+    """Draw the tags of each document and their weights; the first tags of a document are real, the rest are noise."""
+    n_real = _draw_sizes(rng, settings.tags_per_document, size)
+    n_noise = np.floor(settings.noise_tags + rng.random(size)).astype(np.int64)
+    tagged = rng.random(size) >= settings.untagged
     n_real, n_noise = n_real * tagged, n_noise * tagged
     n_all = n_real + n_noise
     tags = draw_distinct(rng, n_all, popularity)
 
     document = np.repeat(np.arange(size), n_all)
     real = np.arange(document.size) - _offsets(n_all)[document] < n_real[document]
-    prior = np.broadcast_to(np.asarray(recipe.weight_prior, dtype=np.float64), (recipe.n_tags,))[tags[real]]
+    prior = np.broadcast_to(np.asarray(settings.weight_prior, dtype=np.float64), (settings.n_tags,))[tags[real]]
     owner = document[real]
-    if recipe.model == "twda":
+    if settings.model == "twda":
         owner = np.concatenate([owner, np.arange(size)])
-        prior = np.concatenate([prior, np.full(size, recipe.latent_prior)])
+        prior = np.concatenate([prior, np.full(size, settings.latent_prior)])
     drawn = ragged_dirichlet(rng, prior, owner, size)
 
     weights = np.zeros(document.size)
     n_drawn = int(real.sum())
     weights[real] = np.maximum(drawn[:n_drawn], np.finfo(np.float64).tiny)  # exactly 0 is kept for noise
-    latent_share = drawn[n_drawn:] if recipe.model == "twda" else np.zeros(size)
-    matrix = csr_array((weights, tags, _offsets(n_all)), shape=(size, recipe.n_tags))
+    latent_share = drawn[n_drawn:] if settings.model == "twda" else np.zeros(size)
+    matrix = csr_array((weights, tags, _offsets(n_all)), shape=(size, settings.n_tags))
     matrix.sort_indices()
     return matrix, latent_share
 
 
 def _draw_sizes(rng: np.random.Generator, size: Range, n: int) -> npt.NDArray[np.int64]:
-    low, high = bounds(size)
+    low, high = _bounds(size)
     return rng.integers(low, high, size=n, endpoint=True)
 
 
@@ -328,22 +346,36 @@ def _stack(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else vstack(parts, format="csr")
 
 
-def write_tagged_corpus(path: str | PathLike[str], recipe: Recipe) -> Truth:
-    """Write the corpus that `make_tagged_corpus` would draw to a folder for `Corpus.open`, in bounded memory.
+def write_tagged_corpus(
+    path: str | PathLike[str], settings: PlantedSettings, *, block_documents: int = BLOCK_DOCUMENTS
+) -> Truth:
+    """Draw the corpus of `make_tagged_corpus` into the folder of a saved corpus, in bounded memory.
 
-    Returns the topics and the tags' topic mixes; what is true of single documents is not kept.
+    Parameters
+    ----------
+    path : path
+        The folder, for `Corpus.open`.
+    settings : PlantedSettings
+        Sizes and priors.
+    block_documents : int, default=16,384
+        Documents drawn at a time; other values have other random streams.
+
+    Returns
+    -------
+    Truth
+        `topic_words` and `tag_topics`; the parameters of single documents are not kept.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from tagtopic import Corpus
-    >>> from tagtopic.datasets import Recipe, write_tagged_corpus
+    >>> from tagtopic.datasets import PlantedSettings, write_tagged_corpus
     >>> with TemporaryDirectory() as folder:
-    ...     truth = write_tagged_corpus(f"{folder}/drawn", Recipe(n_documents=100, n_topics=3))
+    ...     truth = write_tagged_corpus(f"{folder}/drawn", PlantedSettings(n_documents=100, n_topics=3))
     ...     len(Corpus.open(f"{folder}/drawn")), truth.topic_words.shape
     (100, (3, 1000))
     """
-    truth = draw_truth(recipe)
+    truth = _draw_truth(settings)
     with atomic_folder(Path(path), marker=storage.MARKER) as folder:
         with ExitStack() as files:
             growing = {
@@ -353,20 +385,20 @@ def write_tagged_corpus(path: str | PathLike[str], recipe: Recipe) -> Truth:
             for name in ("counts.indptr", "tags.indptr", "ids.offsets"):
                 growing[name].append(np.zeros(1, dtype=np.int64))
             n_documents = 0
-            for block in draw_blocks(recipe, truth):
+            for block in _draw_blocks(settings, truth, block_documents):
                 _append(growing, block, first=n_documents)
                 n_documents += len(block.latent_share)
             arrays = {name: array.finish() for name, array in growing.items()}
-        corpus = _corpus(arrays, recipe)
+        corpus = _corpus(arrays, settings)
         storage.write_names(folder, corpus.words, corpus.tag_names)
         storage.write_marker(folder, corpus)
     return truth
 
 
-def _corpus(arrays: dict[str, Any], recipe: Recipe) -> Corpus:
-    """The corpus over these arrays; its names are those that `Corpus.from_counts` gives."""
-    words = tuple(f"word_{j}" for j in range(recipe.n_words))
-    tag_names = tuple(f"tag_{j}" for j in range(recipe.n_tags))
+def _corpus(arrays: dict[str, Any], settings: PlantedSettings) -> Corpus:
+    """Return the corpus over these arrays, with the default names of `Corpus.from_counts`."""
+    words = tuple(f"word_{j}" for j in range(settings.n_words))
+    tag_names = tuple(f"tag_{j}" for j in range(settings.n_tags))
     counts, tags = (
         matrices.csr(arrays[f"{name}.indptr"], arrays[f"{name}.indices"], arrays[f"{name}.data"], n)
         for name, n in (("counts", len(words)), ("tags", len(tag_names)))
@@ -375,8 +407,8 @@ def _corpus(arrays: dict[str, Any], recipe: Recipe) -> Corpus:
     return Corpus(counts=counts, tags=tags, words=words, tag_names=tag_names, ids=ids)
 
 
-def _append(arrays: dict[str, GrowingArray], block: Block, *, first: int) -> None:
-    """Add a block of documents, the first of which has the number `first`."""
+def _append(arrays: dict[str, GrowingArray], block: _Block, *, first: int) -> None:
+    """Append a block of documents, the first of which has the number `first`."""
     matrix: Any
     for name, matrix in (("counts", block.counts), ("tags", block.tags)):
         arrays[f"{name}.indptr"].append(matrix.indptr[1:].astype(np.int64) + len(arrays[f"{name}.indices"]))

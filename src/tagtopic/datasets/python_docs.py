@@ -1,8 +1,6 @@
-"""The embedded corpus: the documentation of the Python it runs on.
+"""The documentation of the installed Python as a corpus.
 
-The prose of a docstring: what a person would read, without code, markup and bibliography.
-
-Docstrings of installed packages, read from source with `ast`: nothing is imported, nothing is executed.
+Docstrings are read from source with `ast`: no package is imported or executed.
 """
 
 from __future__ import annotations
@@ -21,7 +19,24 @@ from pathlib import Path
 
 from tagtopic.corpus import Corpus
 
-# Sections that hold code or citations, and sections that hold names rather than sentences.
+STANDARD_LIBRARY = "python"
+
+# The standard library, the dependencies of tagtopic, and scientific packages, as far as they are installed.
+PACKAGES = (
+    STANDARD_LIBRARY, "numpy", "scipy", "sklearn", "numba", "joblib", "pyarrow", "narwhals", "pandas", "polars",
+    "matplotlib", "networkx", "statsmodels", "xarray", "skimage", "gensim", "nltk",
+)  # fmt: skip
+
+# Folders without documentation of their package: tests, tools, and copies of other packages.
+_SKIPPED_FOLDERS = {
+    "__pycache__", "_vendor", "_vendored", "benchmarks", "ensurepip", "extern", "externals", "idlelib", "lib2to3",
+    "pydoc_data", "site-packages", "dist-packages", "test", "tests", "turtledemo", "vendored",
+}  # fmt: skip
+_SKIPPED_PARAMETERS = {"self", "cls", "mcs", "args", "kwargs", "kwds", "kw"}
+_EXCEPTION_NAME = re.compile(r"[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Iteration)")
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+# Sections of code, of citations, and of names rather than sentences.
 _DROPPED_SECTIONS = {"examples", "example", "references", "see also", "methods"}
 _SECTION_LINE = re.compile(r"[-=~^*]{3,}")
 _ROLE = re.compile(r":[\w:+.-]+:`~?([^`<]*)(?:<[^`]*>)?`")
@@ -34,74 +49,102 @@ _TYPED = re.compile(r"^(\s*\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+){0,5}) : .*$", re.MUL
 _MATHS = re.compile(r"\$[^$\n]+\$|\\[A-Za-z]+")
 
 
-def prose(docstring: str) -> str:
-    """Return the sentences of a docstring in reStructuredText, numpydoc or plain style."""
-    lines = _without_sections(docstring.expandtabs().splitlines())
-    text = "\n".join(_without_code(lines))
-    for pattern, replacement in (
-        (_TYPED, r"\1"),  # a type is the same few words everywhere
-        (_ROLE, r"\1"),
-        (_FIELD, r"\1 "),
-        (_CITATION, " "),
-        (_ADDRESS, " "),
-        (_MATHS, " "),
-    ):
-        text = pattern.sub(replacement, text)
-    return text.replace("`", " ").replace("*", " ").strip()
+def load_python_docs(
+    packages: Iterable[str] | None = None,
+    *,
+    min_words: int = 15,
+    min_df: int = 5,
+    max_df: float = 0.25,
+    min_tag_documents: int = 5,
+    keep_texts: bool = False,
+) -> Corpus:
+    """Read the docstrings of the standard library and of installed scientific packages as a tagged corpus.
+
+    One document per public module, class, function and method that is documented in Python source; its tags are
+    `package:`, `module:`, `kind:` (module, class, function, method), `parameter:` for each parameter and `raises:`
+    for each exception. Sources are parsed, not imported. Code examples, markup and citations are left out. The
+    same installation always gives the same corpus; it takes about ten seconds.
+
+    Parameters
+    ----------
+    packages : iterable of str, default=None
+        Packages to read, `python` being the standard library; None: that and every installed package of a list of
+        scientific ones.
+    min_words : int, default=15
+        Docstrings with fewer words are left out.
+    min_df : int, default=5
+        Words in fewer documents are left out of the vocabulary.
+    max_df : float, default=0.25
+        Words in a larger share of the documents are left out of the vocabulary.
+    min_tag_documents : int, default=5
+        Tags on fewer documents are left out.
+    keep_texts : bool, default=False
+        Whether the corpus keeps the texts, as `corpus.texts`.
+
+    Returns
+    -------
+    Corpus
+        The corpus.
+
+    Raises
+    ------
+    ValueError
+        If none of the packages has a docstring, or none is installed.
+
+    Examples
+    --------
+    >>> from tagtopic.datasets import load_python_docs
+    >>> corpus = load_python_docs(["json"], min_df=1, min_tag_documents=1)
+    >>> "parameter:indent" in corpus.tag_names
+    True
+    """
+    chosen = PACKAGES if packages is None else tuple(packages)
+    documents: dict[str, tuple[str, list[str]]] = {}
+    with _no_garbage_collection():
+        for docstring in _docstrings(chosen):
+            text = prose(docstring.text)
+            # Of a name with several definitions (platform variants, private twins) the longest text is kept.
+            if len(text.split()) >= min_words and len(text) > len(documents.get(docstring.name, ("",))[0]):
+                documents[docstring.name] = text, _tags(docstring)
+    if not documents:
+        raise ValueError(f"no documented source was found for {', '.join(chosen)}: are they installed?")
+    return Corpus.from_texts(
+        [text for text, _ in documents.values()],
+        [tags for _, tags in documents.values()],
+        ids=list(documents),
+        min_df=min_df,
+        max_df=max_df,
+        min_tag_documents=min_tag_documents,
+        keep_texts=keep_texts,
+    )
 
 
-def _without_sections(lines: list[str]) -> list[str]:
-    """Drop section underlines, and whole sections of code or citations (numpydoc)."""
-    kept: list[str] = []
-    dropping = False
-    for number, line in enumerate(lines):
-        underline = lines[number + 1].strip() if number + 1 < len(lines) else ""
-        if line.strip() and _SECTION_LINE.fullmatch(underline):
-            dropping = line.strip().rstrip(":").lower() in _DROPPED_SECTIONS
-            continue
-        if not dropping and not _SECTION_LINE.fullmatch(line.strip()):
-            kept.append(line)
-    return kept
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Pause the cycle collector, which would visit millions of syntax nodes (a quarter of the time) and free none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
-def _without_code(lines: list[str]) -> list[str]:
-    """Drop doctests with their output, literal blocks after `::`, directives, and tables' rules."""
-    kept: list[str] = []
-    in_doctest = False
-    literal: int | None = None  # the indentation that a literal block goes deeper than
-    for line in lines:
-        stripped = line.strip()
-        indentation = len(line) - len(line.lstrip())
-        if not stripped:
-            in_doctest = False
-            continue
-        if literal is not None:
-            if indentation > literal:
-                continue
-            literal = None
-        if stripped.startswith((">>>", "In [")):
-            in_doctest = True
-        if in_doctest:
-            continue
-        if _DIRECTIVE.match(stripped):
-            literal = indentation if stripped.startswith(_CODE_DIRECTIVES) else None
-            continue
-        if stripped.endswith("::"):
-            literal = indentation
-        kept.append(line)
-    return kept
+def _docstrings(packages: Iterable[str]) -> Iterator[Docstring]:
+    for package in packages:
+        yield from package_docstrings(package)
 
 
-STANDARD_LIBRARY = "python"
-
-# Folders that hold no documentation of their package: tests, tools, and copies of other packages.
-_SKIPPED_FOLDERS = {
-    "__pycache__", "_vendor", "_vendored", "benchmarks", "ensurepip", "extern", "externals", "idlelib", "lib2to3",
-    "pydoc_data", "site-packages", "dist-packages", "test", "tests", "turtledemo", "vendored",
-}  # fmt: skip
-_SKIPPED_PARAMETERS = {"self", "cls", "mcs", "args", "kwargs", "kwds", "kw"}
-_EXCEPTION_NAME = re.compile(r"[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Iteration)")
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+def _tags(docstring: Docstring) -> list[str]:
+    module = () if docstring.module == docstring.package else (f"module:{docstring.module}",)
+    return [
+        f"package:{docstring.package}",
+        *module,
+        f"kind:{docstring.kind}",
+        *(f"parameter:{name}" for name in docstring.parameters),
+        *(f"raises:{name}" for name in docstring.raises),
+    ]
 
 
 @dataclass(frozen=True)
@@ -110,19 +153,19 @@ class Docstring:
 
     Attributes
     ----------
-    name:
-        Dotted name as a person would write it; private modules are left out (`scipy.optimize.minimize`).
-    package:
+    name : str
+        Dotted name without private modules (`scipy.optimize.minimize`).
+    package : str
         The package, or `python` for the standard library.
-    module:
+    module : str
         Dotted name of the innermost public module.
-    kind:
-        `module`, `class`, `method` or `function`.
-    text:
-        The docstring as it stands in the source.
-    parameters:
+    kind : {"module", "class", "method", "function"}
+        The kind of object.
+    text : str
+        The docstring.
+    parameters : tuple of str
         Names of the parameters (of a class: of its `__init__`).
-    raises:
+    raises : tuple of str
         Names of the exceptions raised in its body or listed in its documentation.
 
     Examples
@@ -145,7 +188,17 @@ class Docstring:
 def package_docstrings(package: str) -> Iterator[Docstring]:
     """Yield the docstrings of an installed package (or `python`), in the order of its sorted files.
 
-    A package that is not installed yields nothing; a file that cannot be read or parsed is passed over.
+    A package that is not installed yields nothing; a file that cannot be read or parsed is skipped.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package; `python` is the standard library.
+
+    Yields
+    ------
+    Docstring
+        One documented object.
 
     Examples
     --------
@@ -160,7 +213,7 @@ def package_docstrings(package: str) -> Iterator[Docstring]:
             continue
         module = _public_module(parts)
         text = ast.get_docstring(tree)
-        if text and module == ".".join(parts):  # a private module speaks to its authors only
+        if text and module == ".".join(parts):  # the docstring of a private module is for its authors
             yield Docstring(module, package, module, "module", text)
         yield from _definitions(tree.body, package, module, module, in_class=False)
 
@@ -179,7 +232,7 @@ def _source_files(package: str) -> Iterator[tuple[Path, tuple[str, ...]]]:
         if package != STANDARD_LIBRARY:
             parts = (package, *parts)
         else:
-            # The C modules datetime, decimal and io have documented twins _pydatetime, _pydecimal, _pyio.
+            # The C modules datetime, decimal and io have documented Python versions _pydatetime, _pydecimal, _pyio.
             parts = (parts[0].removeprefix("_py"), *parts[1:])
             if parts[0] not in sys.stdlib_module_names or parts[0].startswith("_"):
                 continue
@@ -247,7 +300,7 @@ def _parameters(node: _Definition) -> tuple[str, ...]:
 
 
 def _raises(node: _Definition, text: str) -> tuple[str, ...]:
-    """Names of exceptions in `raise` statements (a class's methods speak for themselves) and in the Raises section."""
+    """Return the exceptions in `raise` statements (of a class: not of its methods) and in the Raises section."""
     names = {line.strip().rstrip(":") for line in text.splitlines()}
     if not isinstance(node, ast.ClassDef):
         for inner in ast.walk(node):
@@ -257,94 +310,59 @@ def _raises(node: _Definition, text: str) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if _EXCEPTION_NAME.fullmatch(name)))
 
 
-# The standard library, what tagtopic itself depends on, and well-known scientific packages where installed.
-PACKAGES = (
-    STANDARD_LIBRARY, "numpy", "scipy", "sklearn", "numba", "joblib", "pyarrow", "narwhals", "pandas", "polars",
-    "matplotlib", "networkx", "statsmodels", "xarray", "skimage", "gensim", "nltk",
-)  # fmt: skip
+def prose(docstring: str) -> str:
+    """Return the prose of a docstring in reStructuredText, numpydoc or plain style: no code, markup or citations."""
+    lines = _without_sections(docstring.expandtabs().splitlines())
+    text = "\n".join(_without_code(lines))
+    for pattern, replacement in (
+        (_TYPED, r"\1"),  # a type is the same few words everywhere
+        (_ROLE, r"\1"),
+        (_FIELD, r"\1 "),
+        (_CITATION, " "),
+        (_ADDRESS, " "),
+        (_MATHS, " "),
+    ):
+        text = pattern.sub(replacement, text)
+    return text.replace("`", " ").replace("*", " ").strip()
 
 
-def load_python_docs(
-    packages: Iterable[str] | None = None,
-    *,
-    min_words: int = 15,
-    min_df: int = 5,
-    max_df: float = 0.25,
-    min_tag_documents: int = 5,
-    keep_texts: bool = False,
-) -> Corpus:
-    """Read the docstrings of the standard library and of installed scientific packages as a tagged corpus.
-
-    One document per public module, class, function and method that is documented in Python source; its tags are
-    `package:`, `module:`, `kind:` (module, class, function, method), `parameter:` for each parameter and `raises:`
-    for each exception. Sources are parsed, never imported. Code examples, markup and citations are left out. The
-    same installation always gives the same corpus; it takes about ten seconds.
-
-    Parameters
-    ----------
-    packages:
-        Names of packages to read, `python` being the standard library; by default that and every package of a list
-        of scientific ones that is installed.
-    min_words:
-        Docstrings with fewer words are left out.
-    min_df, max_df:
-        Words in fewer documents, or in a larger share of them, are left out of the vocabulary.
-    min_tag_documents:
-        Tags on fewer documents are left out.
-    keep_texts:
-        Whether the corpus keeps the texts, as `corpus.texts`.
-
-    Examples
-    --------
-    >>> from tagtopic.datasets import load_python_docs
-    >>> corpus = load_python_docs(["json"], min_df=1, min_tag_documents=1)
-    >>> "parameter:indent" in corpus.tag_names
-    True
-    """
-    chosen = PACKAGES if packages is None else tuple(packages)
-    documents: dict[str, tuple[str, list[str]]] = {}
-    with _no_garbage_collection():
-        for docstring in _docstrings(chosen):
-            text = prose(docstring.text)
-            # A name that is defined twice (platform variants, private twins) keeps its longest text.
-            if len(text.split()) >= min_words and len(text) > len(documents.get(docstring.name, ("",))[0]):
-                documents[docstring.name] = text, _tags(docstring)
-    if not documents:
-        raise ValueError(f"no documented source was found for {', '.join(chosen)}: are they installed?")
-    return Corpus.from_texts(
-        [text for text, _ in documents.values()],
-        [tags for _, tags in documents.values()],
-        ids=list(documents),
-        min_df=min_df,
-        max_df=max_df,
-        min_tag_documents=min_tag_documents,
-        keep_texts=keep_texts,
-    )
+def _without_sections(lines: list[str]) -> list[str]:
+    """Drop section underlines, and whole sections of code or citations (numpydoc)."""
+    kept: list[str] = []
+    dropping = False
+    for number, line in enumerate(lines):
+        underline = lines[number + 1].strip() if number + 1 < len(lines) else ""
+        if line.strip() and _SECTION_LINE.fullmatch(underline):
+            dropping = line.strip().rstrip(":").lower() in _DROPPED_SECTIONS
+            continue
+        if not dropping and not _SECTION_LINE.fullmatch(line.strip()):
+            kept.append(line)
+    return kept
 
 
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Pause the cycle collector: it would walk millions of syntax nodes, a quarter of the time, and free none."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _docstrings(packages: Iterable[str]) -> Iterator[Docstring]:
-    for package in packages:
-        yield from package_docstrings(package)
-
-
-def _tags(docstring: Docstring) -> list[str]:
-    module = () if docstring.module == docstring.package else (f"module:{docstring.module}",)
-    return [
-        f"package:{docstring.package}",
-        *module,
-        f"kind:{docstring.kind}",
-        *(f"parameter:{name}" for name in docstring.parameters),
-        *(f"raises:{name}" for name in docstring.raises),
-    ]
+def _without_code(lines: list[str]) -> list[str]:
+    """Drop doctests with their output, literal blocks after `::`, directives, and tables' rules."""
+    kept: list[str] = []
+    in_doctest = False
+    literal: int | None = None  # the indentation that a literal block goes deeper than
+    for line in lines:
+        stripped = line.strip()
+        indentation = len(line) - len(line.lstrip())
+        if not stripped:
+            in_doctest = False
+            continue
+        if literal is not None:
+            if indentation > literal:
+                continue
+            literal = None
+        if stripped.startswith((">>>", "In [")):
+            in_doctest = True
+        if in_doctest:
+            continue
+        if _DIRECTIVE.match(stripped):
+            literal = indentation if stripped.startswith(_CODE_DIRECTIVES) else None
+            continue
+        if stripped.endswith("::"):
+            literal = indentation
+        kept.append(line)
+    return kept

@@ -1,4 +1,4 @@
-"""Draws from discrete and Dirichlet distributions, many at a time."""
+"""Vectorised draws from discrete and Dirichlet distributions."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ Integers = npt.NDArray[np.int32]
 
 
 def log_gamma_draws(rng: np.random.Generator, shape: npt.ArrayLike) -> Floats:
-    """Logarithms of Gamma(shape, 1) draws: a draw of a small shape would underflow to 0 by itself."""
+    """Return logarithms of Gamma(shape, 1) draws, which would underflow to 0 for a small shape."""
     shape = np.asarray(shape, dtype=np.float64)
     boosted = np.log(rng.standard_gamma(shape + 1.0))
     return np.asarray(boosted + np.log1p(-rng.random(shape.shape)) / shape)
 
 
 def dirichlet_rows(rng: np.random.Generator, n_rows: int, concentration: npt.ArrayLike, size: int) -> Floats:
-    """`n_rows` draws of Dirichlet(concentration) over `size` outcomes."""
+    """Return `n_rows` draws of Dirichlet(concentration) over `size` outcomes."""
     logs = log_gamma_draws(rng, np.broadcast_to(np.asarray(concentration, dtype=np.float64), (n_rows, size)))
     rows = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
 def ragged_dirichlet(rng: np.random.Generator, concentration: Floats, owner: npt.NDArray[Any], n_rows: int) -> Floats:
-    """One Dirichlet draw per owner, over the entries that belong to it."""
+    """Return one Dirichlet draw per owner, over its entries."""
     logs = log_gamma_draws(rng, concentration)
     largest = np.full(n_rows, -np.inf)
     np.maximum.at(largest, owner, logs)
@@ -38,14 +38,14 @@ def ragged_dirichlet(rng: np.random.Generator, concentration: Floats, owner: npt
 
 
 def zipf(size: int, exponent: float) -> Floats:
-    """Zipf-Mandelbrot frequencies, the commonest first; all alike with exponent 0."""
+    """Return Zipf-Mandelbrot frequencies, descending; uniform with exponent 0."""
     frequency = (np.arange(size) + 2.7) ** -exponent
     return np.asarray(frequency / frequency.sum())
 
 
 @compiled
 def alias_tables(probabilities: Floats) -> tuple[Floats, Integers]:
-    """Walker's alias tables (by Vose) of every row: a draw then costs two look-ups at any vocabulary size."""
+    """Return Walker's alias tables of every row, by Vose's method: a draw costs two look-ups at any vocabulary size."""
     n_rows, size = probabilities.shape
     keep = np.ones((n_rows, size))
     alias = np.zeros((n_rows, size), dtype=np.int32)
@@ -78,7 +78,7 @@ def alias_tables(probabilities: Floats) -> tuple[Floats, Integers]:
 def draw_tokens(
     rng: np.random.Generator, document_topics: Floats, lengths: npt.NDArray[np.int64], keep: Floats, alias: Integers
 ) -> Integers:
-    """Draw each token's topic from its document's mix, then its word from the topic's alias table."""
+    """Draw the topic of each token from its document's distribution, then its word from the topic's alias table."""
     n_topics, n_words = keep.shape
     words = np.empty(lengths.sum(), dtype=np.int32)
     token = 0
@@ -95,10 +95,9 @@ def draw_tokens(
 
 @compiled
 def draw_distinct(rng: np.random.Generator, sizes: npt.NDArray[np.int64], popularity: Floats) -> Integers:
-    """Draw for each row as many different items as its size says, by popularity.
+    """Draw for each row distinct items, as many as its size, with probabilities by popularity.
 
-    An item drawn twice is drawn again; after many attempts (a row that wants nearly all items) the next free one is
-    taken.
+    A repeated item is drawn again; after many attempts (in a row of nearly all items) the next free one is taken.
     """
     cumulative = np.cumsum(popularity)
     n_items = cumulative.size

@@ -18,8 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s
-from tagtopic._core.blas import one_blas_thread
-from tagtopic._core.parallel import cut_rows
+from tagtopic._core.parallel import cut_rows, one_blas_thread
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.interface import CorpusLike
 from tagtopic.engines import LocalEngine

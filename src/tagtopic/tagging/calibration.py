@@ -20,8 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s
-from tagtopic._core.blas import one_blas_thread
-from tagtopic._core.parallel import cut_rows
+from tagtopic._core.parallel import cut_rows, one_blas_thread
 from tagtopic.tagging.evidence import N_CANDIDATES, Evidence, gather_evidence
 from tagtopic.tagging.features import EVIDENCE_FEATURES, N_FEATURES, write_features
 from tagtopic.tagging.regressions import TagRegressions

@@ -223,7 +223,7 @@ def check(name: str, content: bytes, options: dict[str, Any], on_disk: bool) -> 
 
 
 @pytest.mark.parametrize("part", range(-(-TOTAL // PART)))
-def test_any_file_gives_a_corpus_or_our_own_error(part: int) -> None:
+def test_any_file_gives_a_corpus_or_a_read_error(part: int) -> None:
     every = list(hypothesis.HealthCheck)
     quick = settings(
         max_examples=min(TOTAL, PART) // VARIANTS, deadline=None, database=None, suppress_health_check=every

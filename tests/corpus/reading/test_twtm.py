@@ -63,12 +63,12 @@ def test_bad_lines_are_reported(folder: Path, line: str, reason: str) -> None:
         assert len(Corpus.read(folder, on_error="skip")) == 2
 
 
-def test_words_without_order_have_no_phrases(folder: Path) -> None:
+def test_bigrams_need_word_order(folder: Path) -> None:
     with pytest.raises(ValueError, match="bigrams cannot be found"):
         Corpus.read(folder, bigrams=0.5)
 
 
-def test_a_dictionary_that_is_not_text(folder: Path) -> None:
+def test_a_dictionary_that_is_not_text_is_an_error(folder: Path) -> None:
     (folder / "words.txt").write_bytes(b"fine\n\xff\n")
     with pytest.raises(ReadError, match=r"words\.txt, line 2: is not utf-8"):
         Corpus.read(folder)

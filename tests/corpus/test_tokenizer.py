@@ -49,7 +49,9 @@ def twin(text: str, rules: TextRules) -> list[str]:
 
 
 @given(st.lists(texts, max_size=12), st.booleans(), st.booleans(), st.integers(1, 3))
-def test_kernel_and_twin_agree(batch: list[str], lowercase: bool, numbers: bool, min_length: int) -> None:
+def test_the_kernel_equals_its_plain_python_twin(
+    batch: list[str], lowercase: bool, numbers: bool, min_length: int
+) -> None:
     rules = TextRules(lowercase=lowercase, numbers=numbers, min_length=min_length, max_length=12)
     tokens = tokenize(batch, rules)
     words = list(tokens.words)
@@ -59,7 +61,7 @@ def test_kernel_and_twin_agree(batch: list[str], lowercase: bool, numbers: bool,
     assert tokens.hashes.tolist() == tokens.words.hashes().tolist()
 
 
-def test_each_text_may_end_a_word() -> None:
+def test_the_end_of_a_text_ends_a_word() -> None:
     letters = list("abcdefghijklmnopqrstuvwxyz")
     tokens = tokenize(letters, TextRules(min_length=1))
     assert list(tokens.words) == letters
@@ -87,7 +89,7 @@ def test_words_of_many_scripts(text: str, words: list[str]) -> None:
     assert TextRules().tokens(text) == words
 
 
-def test_more_words_than_the_first_table_holds() -> None:
+def test_the_hash_table_of_words_grows() -> None:
     text = " ".join(f"word{i}" for i in range(20_000))
     assert TextRules().tokens(text) == text.split()
 
@@ -98,12 +100,12 @@ def test_phrases_end_at_punctuation_but_not_at_hyphens() -> None:
     assert names == ["one", "two", "three", None, "four", None, "five", None]
 
 
-def test_a_function_of_ones_own() -> None:
+def test_a_custom_tokenizer() -> None:
     rules = TextRules(tokenizer=lambda text: text.split("|"))
     assert rules.tokens("A|b c||1") == ["A", "b c", "1"]
 
 
-def test_a_function_that_gives_no_words_is_refused() -> None:
+def test_a_custom_tokenizer_must_return_words() -> None:
     with pytest.raises(TypeError, match="gave back the string"):
         TextRules(tokenizer=str).tokens("a")
     with pytest.raises(TypeError, match="cannot be used"):
@@ -112,7 +114,7 @@ def test_a_function_that_gives_no_words_is_refused() -> None:
         TextRules(tokenizer=lambda text: ["a b"], bigrams=0.5).tokens("a")
 
 
-def test_an_enormous_word_is_dropped_not_stored() -> None:
+def test_an_enormous_word_is_dropped() -> None:
     tokens = tokenize(["x" * 30_000_000, "next"], TextRules())
     assert list(tokens.words) == ["next"]
     np.testing.assert_array_equal(tokens.offsets, [0, 0, 1])

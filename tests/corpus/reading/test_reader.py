@@ -117,7 +117,7 @@ def test_data_frames(make: Any) -> None:
         Corpus.read(make(), text="body")
 
 
-def test_anything_with_an_arrow_stream() -> None:
+def test_objects_with_an_arrow_stream() -> None:
     class Stream:
         def __arrow_c_stream__(self, requested_schema: object = None) -> object:
             return table().__arrow_c_stream__(requested_schema)
@@ -149,7 +149,7 @@ def test_hugging_face_datasets_by_their_interface() -> None:
         Corpus.read(several(train=1))
 
 
-def test_frames_of_many_batches_keep_their_rows() -> None:
+def test_data_frames_of_several_batches_keep_their_rows() -> None:
     rows = [{"text": f"word{i % 10}", "tags": [f"t{i}"]} for i in range(5000)]
     for source in (rows, pa.Table.from_pylist(rows), pl.DataFrame(rows), pd.DataFrame(rows)):
         corpus = Corpus.read(source, min_df=1)
@@ -168,7 +168,7 @@ def test_folders_globs_and_lists(tmp_path: Path) -> None:
     check(Corpus.read([tmp_path / "1.jsonl", str(tmp_path / "deeper")]))
 
 
-def test_what_is_not_there(tmp_path: Path) -> None:
+def test_missing_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no file"):
         Corpus.read(tmp_path / "none.jsonl")
     with pytest.raises(FileNotFoundError, match="no file matches"):
@@ -221,7 +221,7 @@ def test_a_stream_is_plain_text_unless_it_begins_like_json_or_columns_are_named(
     assert len(Corpus.read(io.BytesIO(b" \n"))) == 0
 
 
-def test_files_of_plain_text_are_read_when_asked_for(tmp_path: Path) -> None:
+def test_plain_text_needs_the_format(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("An engine\n\nAnother engine\n")
     assert len(Corpus.read(tmp_path / "notes.txt", format="text")) == 2
     with pytest.raises(ValueError, match=r"notes.txt does not say what format it has"):
@@ -237,7 +237,7 @@ def test_a_saved_corpus_is_opened(jsonl: Path, tmp_path: Path) -> None:
         Corpus.read(tmp_path / "c", to=tmp_path / "d")
 
 
-def test_a_saved_corpus_takes_rules_for_tags_and_none_for_words(jsonl: Path, tmp_path: Path) -> None:
+def test_a_saved_corpus_accepts_tag_rules_but_no_text_rules(jsonl: Path, tmp_path: Path) -> None:
     corpus = Corpus.read(jsonl, to=tmp_path / "c")
     tag = corpus.tag_names[0]
     assert Corpus.read(tmp_path / "c", stop_tags=[tag]).tag_names == corpus.tag_names[1:]
@@ -246,21 +246,21 @@ def test_a_saved_corpus_takes_rules_for_tags_and_none_for_words(jsonl: Path, tmp
         Corpus.read(tmp_path / "c", min_df=2, min_length=3)
 
 
-def test_new_text_goes_the_same_way(jsonl: Path) -> None:
+def test_new_texts_with_the_same_vocabulary_and_rules_give_the_same_counts(jsonl: Path) -> None:
     corpus = Corpus.read(jsonl)
     again = Corpus.read([{"text": "engine engine unheard"}], rules=corpus.rules, words=corpus.words)
     assert again.words == corpus.words
     assert again[0].words == {"engine": 2}
 
 
-def test_several_text_columns_are_one_text_but_no_phrase() -> None:
+def test_no_phrase_spans_two_text_columns() -> None:
     rows = [{"title": "machine", "body": "translation", "parts": ["alpha", None, "three"]}] * 20
     corpus = Corpus.read(rows, text=["title", "body", "parts"], bigrams=-1.0)
     assert set(corpus.words) == {"machine", "translation", "alpha", "three"}
 
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
-def test_bad_rows_are_reported_where_they_are(tmp_path: Path, on_error: str) -> None:
+def test_bad_rows_are_reported_with_file_and_line(tmp_path: Path, on_error: str) -> None:
     path = tmp_path / "rows.jsonl"
     good = json.dumps(ROWS[0])
     path.write_bytes(f'{good}\n\n{{"text": }}\n[1]\n{good}\n{{"text": {{}}}}\n'.encode() + b'{"text": "\xff"}\n')
@@ -273,7 +273,7 @@ def test_bad_rows_are_reported_where_they_are(tmp_path: Path, on_error: str) -> 
     assert corpus.ids == ["a", "a"]
 
 
-def test_the_reasons_are_the_persons_words(tmp_path: Path) -> None:
+def test_reasons_of_bad_rows(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     for content, reason in [
         (b'{"text": {"a": 1}}', "column 'text' holds an object"),
@@ -290,7 +290,7 @@ def test_the_reasons_are_the_persons_words(tmp_path: Path) -> None:
             Corpus.read(path)
 
 
-def test_a_wrong_column_lists_those_that_exist(jsonl: Path) -> None:
+def test_an_unknown_column_is_an_error_that_lists_the_columns(jsonl: Path) -> None:
     with pytest.raises(ReadError, match=r"no column 'storyline'; in all rows .* 'id', 'text', 'tags', 'film'"):
         Corpus.read(jsonl, text="storyline")
     with pytest.raises(ReadError, match="'director'"):
@@ -299,7 +299,7 @@ def test_a_wrong_column_lists_those_that_exist(jsonl: Path) -> None:
         Corpus.read(jsonl, id="key")
 
 
-def test_a_column_that_some_rows_lack_is_null_there(tmp_path: Path) -> None:
+def test_rows_without_a_column_have_null_there(tmp_path: Path) -> None:
     rows = [{"text": "a"}, {"note": 1}, {"text": None, "note": None}]
     corpus = Corpus.read(write_jsonl(tmp_path / "r.jsonl", rows), id="note")
     assert len(corpus) == 3
@@ -313,7 +313,7 @@ def test_a_missing_column_is_noticed_early(tmp_path: Path) -> None:
         Corpus.read(path, tags="author")
 
 
-def test_encodings_and_marks(tmp_path: Path) -> None:
+def test_encodings_and_byte_order_marks(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     row = '{"text": "élan naïve", "tags": ["é"]}\r\n'
     for encoding, given in [
@@ -359,7 +359,7 @@ def test_empty_tables_have_no_documents(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
-def test_hundred_megabyte_lines(tmp_path: Path, name: str) -> None:
+def test_a_line_of_a_hundred_megabytes(tmp_path: Path, name: str) -> None:
     long = "longword " * 11_500_000
     content = json.dumps({"text": long}) if name.endswith("jsonl") else f'text,tags\n"{long}",x'
     (tmp_path / name).write_text(f"{content}\n")
@@ -403,14 +403,14 @@ def test_an_interrupted_read_leaves_nothing(jsonl: Path, tmp_path: Path) -> None
     assert list(target.iterdir()) == []
 
 
-def test_nothing_of_others_is_overwritten(jsonl: Path, tmp_path: Path) -> None:
+def test_other_files_are_not_overwritten(jsonl: Path, tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="choose another name"):
         Corpus.read(jsonl, to=jsonl)
     with pytest.raises(FileExistsError, match="choose another name"):
         Corpus.read(jsonl, to=tmp_path)
 
 
-def test_a_bar_is_shown_when_asked(
+def test_the_progress_bar_is_shown_on_request(
     jsonl: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -423,7 +423,7 @@ def test_a_bar_is_shown_when_asked(
 
 
 @pytest.mark.parametrize("n_rows", [1, 2000])
-def test_a_file_of_json_lines_without_texts_is_an_error_among_others(tmp_path: Path, n_rows: int) -> None:
+def test_one_file_of_json_lines_without_texts_is_an_error(tmp_path: Path, n_rows: int) -> None:
     write_jsonl(tmp_path / "1.jsonl", ROWS)
     write_jsonl(tmp_path / "2.jsonl", [{"body": "a"}] * n_rows)
     write_jsonl(tmp_path / "3.jsonl", ROWS)
@@ -432,7 +432,7 @@ def test_a_file_of_json_lines_without_texts_is_an_error_among_others(tmp_path: P
         Corpus.read(tmp_path)
 
 
-def test_a_file_of_json_lines_may_lack_what_others_have(tmp_path: Path) -> None:
+def test_a_file_of_json_lines_may_lack_tags_that_others_have(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "1.jsonl", [{"title": "a", "body": "b", "author": "x"}])
     write_jsonl(tmp_path / "2.jsonl", [{"title": "c"}])
     (tmp_path / "3.jsonl").write_text("")
@@ -441,7 +441,7 @@ def test_a_file_of_json_lines_may_lack_what_others_have(tmp_path: Path) -> None:
         Corpus.read(tmp_path, text=["title", "body"], tags=["author", "place"])
 
 
-def test_a_format_that_is_given_holds_for_the_files_of_a_folder(tmp_path: Path) -> None:
+def test_a_given_format_selects_the_files_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("one\ntwo\nthree\n")
     (tmp_path / "more.txt.gz").write_bytes(gzip.compress(b"four\n"))
     (tmp_path / ".hidden.txt").write_text("hidden")
@@ -451,7 +451,7 @@ def test_a_format_that_is_given_holds_for_the_files_of_a_folder(tmp_path: Path) 
     check(Corpus.read(tmp_path))
 
 
-def test_files_of_any_name_are_of_the_format_given(tmp_path: Path) -> None:
+def test_a_given_format_applies_to_files_of_any_name(tmp_path: Path) -> None:
     (tmp_path / "README").write_text("one\n")
     (tmp_path / "notes.md").write_text("two\nthree\n")
     (tmp_path / "_marker").write_text("hidden")
@@ -460,7 +460,7 @@ def test_files_of_any_name_are_of_the_format_given(tmp_path: Path) -> None:
         Corpus.read(tmp_path)
 
 
-def test_a_file_cut_off_is_read_up_to_there(tmp_path: Path) -> None:
+def test_a_truncated_file_is_an_error_after_its_last_line(tmp_path: Path) -> None:
     words = random.Random(0).choices(range(10**9), k=20_000)
     packed = gzip.compress("".join(f'{{"text": "w{word}"}}\n' for word in words).encode())
     (tmp_path / "rows.jsonl.gz").write_bytes(packed[: len(packed) // 2])
@@ -472,13 +472,13 @@ def test_a_file_cut_off_is_read_up_to_there(tmp_path: Path) -> None:
         Corpus.read(tmp_path / "rows.jsonl.gz")
 
 
-def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_standard_input_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(ReadError, match="standard input is closed"):
         Corpus.read("-")
 
 
-def test_a_stream_of_another_format_is_told_how_to_name_it() -> None:
+def test_an_error_in_a_stream_suggests_the_format_option() -> None:
     with pytest.raises(ReadError, match=r'line 2: is not JSON: .*format="csv" \(--format csv\)'):
         Corpus.read(io.BytesIO(b"\ntext,tags\nan engine,x\n"), tags="tags")
     with pytest.raises(ReadError, match="line 2: is not JSON") as caught:
@@ -504,14 +504,14 @@ def test_each_file_of_a_folder_is_a_document(tmp_path: Path) -> None:
     assert len(Corpus.read(tmp_path, format="files", encoding="latin-1")) == 3
 
 
-def test_a_stream_that_was_given_stays_open() -> None:
+def test_the_stream_of_the_caller_stays_open() -> None:
     stream = io.BytesIO(b'{"text": "engine"}\n')
     assert len(Corpus.read(stream, format="jsonl")) == 1
     gc.collect()
     assert not stream.closed
 
 
-def test_tags_that_seem_to_be_several_in_one_are_told() -> None:
+def test_cells_with_a_likely_separator_are_reported() -> None:
     rows = [{"text": "engine", "genre": f"{a};{b}"} for a in "abcd" for b in "wxyz"]
     with pytest.warns(ReadWarning, match=r"column 'genre': 100% of its different tags have a ';'") as told:
         Corpus.read(rows, tags="genre")

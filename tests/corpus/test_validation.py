@@ -29,7 +29,7 @@ def kinds_of_frames() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", kinds_of_frames())
-def test_columns_of_tags_have_the_names_of_the_tags(kind: str) -> None:
+def test_tag_names_default_to_the_columns_of_a_data_frame(kind: str) -> None:
     for corpus in (
         Corpus.from_counts(COUNTS, kinds_of_frames()[kind]),
         Corpus.from_texts(["sea", "ship", "sun"], kinds_of_frames()[kind]),
@@ -39,13 +39,13 @@ def test_columns_of_tags_have_the_names_of_the_tags(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", kinds_of_frames())
-def test_columns_of_counts_have_the_names_of_the_words(kind: str) -> None:
+def test_words_default_to_the_columns_of_a_data_frame(kind: str) -> None:
     corpus = Corpus.from_counts(kinds_of_frames()[kind])
     assert corpus.words == ("Fincher", "crime")
     assert corpus.counts.toarray().tolist() == [[1, 1], [0, 1], [0, 0]]
 
 
-def test_names_that_are_given_come_first() -> None:
+def test_given_names_override_the_columns_of_a_data_frame() -> None:
     frame = pd.DataFrame(TAGS)
     corpus = Corpus.from_counts(frame, frame, words=["a", "b"], tag_names=["c", "d"])
     assert (corpus.words, corpus.tag_names) == (("a", "b"), ("c", "d"))
@@ -57,7 +57,7 @@ def test_columns_without_names_are_numbered() -> None:
     assert (corpus.words, corpus.tag_names) == (("word_0", "word_1"), ("tag_0", "tag_1"))
 
 
-def test_fractions_in_a_frame_are_taken() -> None:
+def test_fractional_counts_in_a_data_frame() -> None:
     frame = pd.DataFrame({"sea": [0.5, 1.0]}).astype("Float64")
     assert Corpus.from_counts(frame, fractional=True).counts.toarray().tolist() == [[0.5], [1.0]]
 
@@ -65,7 +65,7 @@ def test_fractions_in_a_frame_are_taken() -> None:
 @pytest.mark.parametrize(
     "frame", [pd.DataFrame({"a": pd.array([1, None], "Int64")}), pl.DataFrame({"a": [True, None]})]
 )
-def test_a_number_that_is_missing_names_the_document(frame: Any) -> None:
+def test_a_missing_number_is_an_error_that_names_the_document(frame: Any) -> None:
     with pytest.raises(ValueError, match="document 1 has the value nan in tags"):
         Corpus.from_counts([[1], [2]], frame)
     with pytest.raises(ValueError, match="document 1 has the value nan in counts"):
@@ -74,13 +74,13 @@ def test_a_number_that_is_missing_names_the_document(frame: Any) -> None:
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 @pytest.mark.parametrize("values", [["x", "y"], ["1", "0"], [["x"], ["y"]]])
-def test_a_column_that_has_no_numbers_is_named(kind: Any, values: list[Any]) -> None:
+def test_a_column_without_numbers_is_an_error_that_names_it(kind: Any, values: list[Any]) -> None:
     with pytest.raises(TypeError, match="tags is a data frame whose column 'genre' is of type"):
         Corpus.from_counts([[1], [2]], kind({"year": [0, 1], "genre": values}))
     with pytest.raises(TypeError, match="counts is a data frame whose column 'genre' is of type"):
         Corpus.from_counts(kind({"year": [0, 1], "genre": values}))
 
 
-def test_two_columns_of_one_name_are_refused() -> None:
+def test_duplicate_column_names_are_an_error() -> None:
     with pytest.raises(ValueError, match="'a' more than once"):
         Corpus.from_counts([[1]], pd.DataFrame([[1, 0]], columns=["a", "a"]))

@@ -57,7 +57,7 @@ def test_sizes_of_batches_and_blocks_and_files_do_not_change_the_corpus(tmp_path
     assert not (tmp_path / "c" / "scratch").exists()
 
 
-def test_tags_ids_and_rules_come_along() -> None:
+def test_tags_ids_and_rules_are_kept() -> None:
     corpus = Corpus.from_texts(
         ["engine notes", None, "notes"], [["a:x", "a:x"], ["NULL"], None], ids=["1", "2", "3"], min_df=1
     )
@@ -70,7 +70,7 @@ def test_tags_ids_and_rules_come_along() -> None:
     assert corpus.rules.min_df == 1
 
 
-def test_tags_are_chosen_by_their_rules() -> None:
+def test_tags_are_selected_by_their_rules() -> None:
     tags = [["a:x", "b:y"], ["a:x", "c:z"], ["b:y", "b:w"]]
     corpus = Corpus.from_texts(["", "", ""], tags, min_tag_documents=2, drop_kinds=["b"])
     assert corpus.tag_names == ("a:x",)
@@ -80,7 +80,7 @@ def test_tags_are_chosen_by_their_rules() -> None:
     np.testing.assert_array_equal(built.tags.toarray(), corpus.tags.toarray())
 
 
-def test_rules_survive_the_disk(tmp_path: Path) -> None:
+def test_rules_are_saved(tmp_path: Path) -> None:
     corpus = Corpus.from_texts(["ein haus und ein hof"] * 3, stop_words="de")
     corpus.save(tmp_path / "c")
     assert Corpus.open(tmp_path / "c").rules == corpus.rules
@@ -98,7 +98,7 @@ def test_rules_survive_the_disk(tmp_path: Path) -> None:
         ("tensor gradient descent optimiser convergence", None),
     ],
 )
-def test_the_language_of_stop_words_is_found(text: str, language: str | None) -> None:
+def test_the_language_is_detected_by_its_stop_words(text: str, language: str | None) -> None:
     corpus = Corpus.from_texts([text] * 3)
     assert corpus.rules is not None
     assert corpus.rules.stop_words == language
@@ -109,7 +109,7 @@ def test_stop_words_are_dropped_in_any_case() -> None:
     assert corpus.words == ("cat",)
 
 
-def test_pairs_that_belong_together_become_one_word() -> None:
+def test_associated_pairs_become_one_word() -> None:
     texts = ["machine translation works", "machine translation helps", "the machine. Translation"] * 10
     corpus = Corpus.from_texts(texts, bigrams=0.3, stop_words="en")
     assert "machine translation" in corpus.words
@@ -118,7 +118,7 @@ def test_pairs_that_belong_together_become_one_word() -> None:
     assert corpus[2].words == {"machine": 1, "translation": 1}
 
 
-def test_pair_counts_stay_right_when_the_table_grows_and_bounded_when_it_is_full() -> None:
+def test_pair_counts_are_exact_while_the_table_grows_and_bounded_when_it_is_full() -> None:
     random = np.random.default_rng(0)
     ids = random.integers(0, 200, size=60_000).astype(np.int32)
     offsets = np.array([0, 30_000, 60_000])
@@ -133,25 +133,25 @@ def test_pair_counts_stay_right_when_the_table_grows_and_bounded_when_it_is_full
 
 
 @given(TEXTS, TEXTS)
-def test_new_text_goes_the_same_way(texts: list[str], others: list[str]) -> None:
+def test_new_texts_with_the_same_vocabulary_and_rules_give_the_same_counts(texts: list[str], others: list[str]) -> None:
     corpus = Corpus.from_texts(texts, min_df=1, bigrams=0.0, bigram_min_count=1, n_jobs=1)
     again = Corpus.from_texts(texts + others, rules=corpus.rules, words=corpus.words, n_jobs=1)
     assert again.words == corpus.words
     np.testing.assert_array_equal(again.counts.toarray()[: len(texts)], corpus.counts.toarray())
 
 
-def test_a_tokenizer_of_ones_own() -> None:
+def test_a_custom_tokenizer() -> None:
     corpus = Corpus.from_texts(["猫|犬", "犬"], tokenizer=lambda text: text.split("|"), min_df=1)
     assert corpus.words == ("犬", "猫")
 
 
-def test_no_texts_and_empty_texts() -> None:
+def test_no_texts_and_empty_texts_are_accepted() -> None:
     assert len(Corpus.from_texts([])) == 0
     corpus = Corpus.from_texts(["", "..."], [["x"], []])
     assert (len(corpus), corpus.n_words, corpus.n_tags) == (2, 0, 1)
 
 
-def test_what_is_not_text_is_refused() -> None:
+def test_documents_that_are_not_texts_are_errors() -> None:
     with pytest.raises(TypeError, match="texts is one string"):
         Corpus.from_texts("abc")
     with pytest.raises(TypeError, match="document 1 is 3, a int"):
@@ -161,7 +161,7 @@ def test_what_is_not_text_is_refused() -> None:
     assert len(Corpus.from_texts(["a", float("nan")])) == 2  # type: ignore[list-item]
 
 
-def test_documents_may_be_cut_into_words_before() -> None:
+def test_documents_may_be_lists_of_words() -> None:
     documents = [["Rare", "birds", "Rare"], None, ("birds", "of the north")]
     corpus = Corpus.from_texts(documents, [["a"], [], ["b"]], stop_words=None)
     assert corpus.words == ("Rare", "birds", "of the north")

@@ -17,7 +17,7 @@ def noise_of(share: float, **more: object) -> list[set[int]]:
     ]
 
 
-def test_own_tags_stay_and_noise_is_other_tags() -> None:
+def test_own_tags_are_kept_and_noise_tags_are_others() -> None:
     noisy, is_noise = with_noise_tags(CORPUS, 0.5)
     own = noisy.tags.copy()
     own.data = (~is_noise).astype(np.int8)
@@ -28,7 +28,7 @@ def test_own_tags_stay_and_noise_is_other_tags() -> None:
     assert noisy.fingerprint() == with_noise_tags(CORPUS, 0.5)[0].fingerprint()
 
 
-def test_there_is_as_much_as_asked_for() -> None:
+def test_the_number_of_noise_tags_follows_the_share() -> None:
     sizes = np.diff(CORPUS.tags.indptr)
     np.testing.assert_array_equal([len(noise) for noise in noise_of(1.0)], sizes)
     half = np.array([len(noise) for noise in noise_of(0.5)])
@@ -37,16 +37,16 @@ def test_there_is_as_much_as_asked_for() -> None:
     assert not any(noise_of(0.0))
 
 
-def test_more_noise_keeps_the_noise_there_was() -> None:
+def test_a_larger_share_includes_the_noise_of_a_smaller_one() -> None:
     for less, more in zip(noise_of(0.4), noise_of(1.0), strict=True):
         assert less <= more
 
 
-def test_the_choice_can_be_limited_and_may_run_out() -> None:
+def test_noise_is_drawn_from_known_tags_until_they_are_exhausted() -> None:
     assert set().union(*noise_of(1.0, known=[1, 2, 3])) <= {1, 2, 3}
     assert max(len(noise) for noise in noise_of(1.0, known=[1])) == 1
 
 
-def test_a_negative_share_is_refused() -> None:
+def test_a_negative_share_is_an_error() -> None:
     with pytest.raises(ValueError, match="share=-1"):
         with_noise_tags(CORPUS, -1)

@@ -37,7 +37,7 @@ def test_scalars(value: Any, text: str | None) -> None:
 
 
 @pytest.mark.parametrize("value", [{}, object(), b"\xff", pytest.param(10**5000, id="long"), [1]])
-def test_what_is_no_scalar(value: Any) -> None:
+def test_values_that_are_no_scalars_are_bad_rows(value: Any) -> None:
     with pytest.raises(BadRow, match="holds"):
         scalar_of(value)
 
@@ -49,7 +49,7 @@ def test_texts() -> None:
     assert text_of(np.array(["a", "b"])) == "a\u2029b"
 
 
-def test_ids_can_be_stored() -> None:
+def test_lone_surrogates_in_ids_are_replaced() -> None:
     assert id_of("\ud800é") == "?é"
     assert id_of(7.0) == "7"
     assert id_of(None) is None
@@ -97,19 +97,19 @@ def test_the_cache_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("value", [[["space", "sea"]], ["a", ("b",)], np.array([[1, 2]]), [np.array([1])]])
-def test_a_list_inside_of_a_list_is_called_that(value: object) -> None:
+def test_nested_lists_are_bad_rows(value: object) -> None:
     with pytest.raises(BadRow, match=r"^holds a list inside of a list$"):
         TagColumn("tags", None).tags_of(value)
     with pytest.raises(BadRow, match=r"^holds a list inside of a list$"):
         text_of(value)
 
 
-def test_an_id_is_no_list() -> None:
+def test_a_list_of_ids_is_a_bad_row() -> None:
     with pytest.raises(BadRow, match=r"^holds a list where one value belongs$"):
         id_of(["a"])
 
 
-def test_a_list_that_was_written_as_a_text_is_read_as_one() -> None:
+def test_a_list_written_as_text_is_parsed() -> None:
     column = TagColumn("tags", None)
     assert column.tags_of("['Drama', \"Ocean's\"]") == ["Drama", "Ocean's"]
     assert column.tags_of('["a", "b"]') == ["a", "b"]

@@ -27,7 +27,7 @@ def test_quotes_embedded_newlines_and_crlf(path: Path) -> None:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_is_found(path: Path, delimiter: str) -> None:
+def test_the_delimiter_is_detected(path: Path, delimiter: str) -> None:
     write(path, f"id{delimiter}text\na{delimiter}engine\n")
     assert Corpus.read(path)[0].words == {"engine": 1}
     assert Corpus.read(path, delimiter=delimiter)[0].words == {"engine": 1}
@@ -59,7 +59,7 @@ def test_tags_in_one_cell(path: Path) -> None:
         ("body,tags\na,b\n", "has no column 'text'; the columns are 'body', 'tags'"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(path: Path, content: str | bytes, message: str) -> None:
+def test_errors_name_the_line(path: Path, content: str | bytes, message: str) -> None:
     with pytest.raises(ReadError, match=rf"rows\.csv.*{message}"):
         Corpus.read(write(path, content))
 
@@ -88,19 +88,19 @@ def test_other_encodings(path: Path) -> None:
     assert Corpus.read(path, encoding="latin-1")[0].words == {"élan": 1}
 
 
-def test_the_limit_of_the_process_is_put_back(path: Path) -> None:
+def test_the_field_size_limit_of_the_process_is_restored(path: Path) -> None:
     before = csv.field_size_limit()
     Corpus.read(write(path, "text\n" + "word " * 100_000 + "\n"))
     assert csv.field_size_limit() == before
 
 
-def test_an_impossible_delimiter(path: Path) -> None:
+def test_an_impossible_delimiter_is_an_error(path: Path) -> None:
     with pytest.raises(ReadError, match="delimiter='ab' is not possible"):
         Corpus.read(write(path, "text\na\n"), delimiter="ab")
 
 
 @pytest.mark.parametrize("end", ["", '500,"good text",x\n', '500,"text\n'])
-def test_rows_that_an_open_quote_would_swallow_are_read(path: Path, end: str) -> None:
+def test_rows_after_an_open_quote_are_read(path: Path, end: str) -> None:
     rows = "".join(f"{i},word,x\n" for i in range(3, 500))
     write(path, f'id,text,tags\n1,word,x\n2,"open,x\n{rows}{end}')
     with pytest.warns(ReadWarning, match=r"rows were skipped: .*line 3: is not CSV: .*mark not closed") as caught:
