@@ -1,4 +1,4 @@
-"""The local engine: its sums are the twin's, and neither threads nor blocks change what comes out."""
+"""The local engine: statistics of the reference, for any number of threads and any size of blocks."""
 
 import mmap
 from dataclasses import replace
@@ -33,7 +33,7 @@ def parameters(latent: bool = True, dtype: str = "float64") -> Parameters:
 
 
 @pytest.mark.parametrize("way", [*WAYS, "cvb0"])
-def test_statistics_are_the_sums_of_the_twins_documents(way: str) -> None:
+def test_statistics_equal_the_sum_over_reference_documents(way: str) -> None:
     random = np.random.default_rng(1)
     behind = Behind(random.gamma(20.0, size=4), random.gamma(2.0, size=CORPUS.n_tags), np.full(CORPUS.n_words, 0.05))
     given = replace(parameters(), behind=behind)
@@ -67,7 +67,7 @@ def test_statistics_are_the_sums_of_the_twins_documents(way: str) -> None:
 
 @pytest.mark.parametrize("model", [TWTM(5, max_iter=20, tol=0), TWDA(5, max_iter=20, tol=0)])
 @pytest.mark.parametrize("way", [*WAYS, "cvb0"])
-def test_parameters_are_the_same_bits_for_any_number_of_threads(model: TWTM | TWDA, way: str) -> None:
+def test_parameters_have_the_same_bits_for_any_number_of_threads(model: TWTM | TWDA, way: str) -> None:
     corpus = make_tagged_corpus(600, 5, 20, 200, random_state=1).corpus
     fits = []
     for n_jobs in (1, 2, 4):
@@ -80,7 +80,7 @@ def test_parameters_are_the_same_bits_for_any_number_of_threads(model: TWTM | TW
             assert value.tobytes() == other[name].tobytes(), name
 
 
-def test_block_size_changes_no_more_than_the_rounding_of_block_sums() -> None:
+def test_block_size_changes_only_the_rounding_of_statistics() -> None:
     """Within a block sums carry double precision and are rounded once a block: hence single precision's 1e-7, grown."""
     corpus = make_tagged_corpus(600, 5, 20, 200, random_state=1).corpus
     fits = [
@@ -100,7 +100,7 @@ def test_block_size_changes_no_more_than_the_rounding_of_block_sums() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("sweeps", [1, 4])
-def test_the_objective_never_falls_while_priors_are_fixed(way: str, sweeps: int) -> None:
+def test_the_objective_is_monotone_while_priors_are_fixed(way: str, sweeps: int) -> None:
     given, priors = parameters(), Priors(alpha=np.full(4, 0.5), beta=np.full(CORPUS.n_words, 0.1))
     objectives = []
     with LocalEngine(2, block_entries=700).session(CORPUS, given, way) as session:
@@ -113,7 +113,7 @@ def test_the_objective_never_falls_while_priors_are_fixed(way: str, sweeps: int)
     assert objectives[-1] > objectives[0] + 1
 
 
-def test_without_priors_nothing_becomes_zero_or_nan() -> None:
+def test_without_priors_parameters_stay_positive_and_finite() -> None:
     """The limit of maximum likelihood, in which the paper's log theta must stay finite."""
     given, none = parameters(), Priors(alpha=np.zeros(4), beta=np.zeros(CORPUS.n_words))
     with LocalEngine(1).session(CORPUS, given, "paper") as session:
@@ -125,7 +125,7 @@ def test_without_priors_nothing_becomes_zero_or_nan() -> None:
     assert np.isfinite(given.psi).all()
 
 
-def test_a_blocks_state_is_a_view_of_the_whole() -> None:
+def test_a_blocks_posterior_is_a_view() -> None:
     given = parameters()
     with LocalEngine(1, block_entries=500).session(CORPUS, given, "map") as session:
         block = session.blocks[1]
@@ -147,7 +147,7 @@ def test_a_streamed_corpus_gives_the_same_bits_as_one_in_memory(latent: bool, tm
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
 
 
-def test_a_streamed_run_keeps_nothing_of_a_block_but_its_state_in_files(tmp_path: Path) -> None:
+def test_a_streamed_session_keeps_only_posteriors_in_files(tmp_path: Path) -> None:
     given = parameters()
     streaming = LocalEngine(1, block_entries=500, kept_entries=0, spill_at=0, scratch=tmp_path)
     with streaming.session(CORPUS, given, "map") as session:

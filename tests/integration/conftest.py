@@ -1,4 +1,4 @@
-"""One cluster of two workers, and one context on it, for all Spark tests: they take long to start."""
+"""One cluster of two workers, and one context on it, for all Spark tests: starting them takes long."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ BLOCK_ENTRIES = 2000
 N_TOPICS = 4
 CONFIG = {"spark.executor.memory": "512m", "spark.log.level": "ERROR"}
 ARCHIVE = Path(__file__).parents[2] / "build" / "spark.jsa"
-"""Classes of Spark, ready to load: ``make archive``."""
+"""A class-data archive of Spark, made by ``make archive``."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _java() -> None:
-    """Without a Java there is no Spark to test; every one that is started, by whatever process, starts quickly."""
+    """Skip without Java; let every Java that any process starts use the archive."""
     try:
         require_java()
     except SparkMissingError as missing:
@@ -56,7 +56,7 @@ def context(cluster: SparkCluster) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def corpus() -> Corpus:
-    """Documents in six groups that share no tags, so that components have something to find."""
+    """Documents in six groups that share no tags, so that there are several components."""
     parts = [
         make_tagged_corpus(n_documents=40, n_topics=N_TOPICS, n_tags=8, n_words=300, random_state=seed).corpus
         for seed in range(6)
@@ -93,7 +93,7 @@ Fit = Callable[..., Parameters]
 
 @pytest.fixture(scope="session")
 def fit(corpus: Corpus) -> Fit:
-    """Some iterations of EM on an engine, priors learnt after the third; ``before_step`` may disturb."""
+    """Some iterations of EM on an engine, with priors updated after the third; ``before_step`` may interfere."""
 
     def fit(
         engine: Engine,
@@ -131,7 +131,7 @@ def local_engine() -> LocalEngine:
 
 @pytest.fixture
 def spark_engine(context: Any) -> Callable[..., Any]:
-    """Makes engines on the shared context, with the local engine's blocks."""
+    """Make engines on the shared context, with the local engine's blocks."""
     from tagtopic.engines import SparkEngine
 
     def make(**options: Any) -> SparkEngine:

@@ -1,4 +1,4 @@
-"""The cluster that the other tests run on: it stands, and nothing of it is left."""
+"""The cluster that the other tests run on: it starts, and stops without leaving anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_workers_are_registered(cluster: SparkCluster) -> None:
     assert [len(cluster.processes_of(worker, "deploy.worker.Worker")) for worker in cluster.workers] == [1, 1]
 
 
-def test_it_ends_what_it_started() -> None:
+def test_stopping_ends_all_processes() -> None:
     with SparkCluster(workers=1) as cluster:
         folder, started = cluster.folder, list(cluster._started)
         alive = [pid for process in started for pid in cluster.processes_of(process)]
@@ -23,7 +23,7 @@ def test_it_ends_what_it_started() -> None:
     assert not folder.exists()
 
 
-def test_a_cluster_that_is_not_running_says_so() -> None:
+def test_using_a_cluster_that_is_not_running_raises() -> None:
     with pytest.raises(ValueError, match="not running"):
         _ = SparkCluster().folder
     with pytest.raises(ValueError, match="needs one"):

@@ -1,4 +1,4 @@
-"""Documents that executors read: the corpus, and the fit, of the same file read on this machine."""
+"""Corpora that executors read, and their fits, against the same files read on this machine."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def assert_same_model(one: Any, other: Any, relative: float = 0.0) -> None:
     assert one.tag_predictor_ == other.tag_predictor_
 
 
-def test_executors_read_what_one_machine_reads(parquet: Path, spark_engine: Callable[..., Any]) -> None:
+def test_a_corpus_and_its_fit_equal_those_of_one_machine(parquet: Path, spark_engine: Callable[..., Any]) -> None:
     local = Corpus.read(parquet, **COLUMNS)
     engine = spark_engine()
     with engine.read(parquet, **COLUMNS) as remote:
@@ -83,7 +83,7 @@ def test_executors_read_what_one_machine_reads(parquet: Path, spark_engine: Call
             LDA(**SETTINGS).fit(remote)
 
 
-def test_json_lines_in_one_partition_give_the_same_bits(
+def test_a_fit_of_one_partition_of_lines_has_the_same_bits(
     rows: list[dict[str, Any]], tmp_path: Path, spark_engine: Callable[..., Any]
 ) -> None:
     lines = [json.dumps(row, ensure_ascii=False) for row in rows]
@@ -108,7 +108,7 @@ def test_json_lines_in_one_partition_give_the_same_bits(
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_a_frame_that_is_cut_otherwise_has_the_same_fingerprint(
+def test_the_fingerprint_of_a_frame_does_not_depend_on_partitions(
     rows: list[dict[str, Any]], parquet: Path, context: Any, spark_engine: Callable[..., Any]
 ) -> None:
     from pyspark.sql import SparkSession
@@ -131,7 +131,7 @@ def test_a_frame_that_is_cut_otherwise_has_the_same_fingerprint(
         np.testing.assert_array_equal(joined.word_counts(), expected.word_counts())
 
 
-def test_what_lost_executors_had_is_read_again(
+def test_documents_of_lost_executors_are_read_again(
     parquet: Path, cluster: SparkCluster, spark_engine: Callable[..., Any]
 ) -> None:
     source = parquet / "b.parquet"  # one partition: the bits are those of one machine
@@ -168,7 +168,7 @@ def test_columns_are_found_by_name_in_each_file(
         spark_engine().read(tmp_path, **COLUMNS)
 
 
-def test_a_name_with_the_characters_of_patterns_means_one_file(
+def test_a_name_with_characters_of_patterns_is_one_file(
     rows: list[dict[str, Any]], tmp_path: Path, spark_engine: Callable[..., Any]
 ) -> None:
     for i, name in enumerate(("a[1].jsonl", "a1.jsonl", "{b,c}*?.jsonl")):

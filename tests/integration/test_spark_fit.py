@@ -1,4 +1,4 @@
-"""A fit on a real cluster against the same fit on this machine."""
+"""Fits on a real cluster against the same fits on this machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def one_step(engine: Any, corpus: Corpus, parameters: Parameters, inference: str
 
 
 @pytest.mark.parametrize("inference", ["paper", "mixture", "map", "collapsed"])
-def test_one_step_has_the_bits_of_a_local_one(
+def test_an_e_step_has_the_bits_of_the_local_engine(
     inference: str, corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any], start: Any
 ) -> None:
     parameters, _ = start(corpus, latent=True)
@@ -63,26 +63,26 @@ def test_statistics_of_a_larger_model_are_added_by_ranges_or_by_partitions(
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_solution_one_has_the_bits_of_a_local_fit(
+def test_a_fit_with_the_driver_update_has_the_bits_of_a_local_fit(
     fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
 ) -> None:
     assert_same_bits(fit(spark_engine(), latent=True), fit(local_engine, latent=True))
 
 
-def test_the_gradient_update_equals_a_local_fit(
+def test_a_fit_with_the_gradient_update_equals_a_local_fit(
     fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
 ) -> None:
     assert_close(fit(spark_engine(weight_update="gradient"), latent=True), fit(local_engine, latent=True), 1e-5)
 
 
-def test_solution_three_equals_a_local_fit(
+def test_a_fit_with_the_components_update_equals_a_local_fit(
     fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
 ) -> None:
     assert_close(fit(spark_engine(weight_update="components")), fit(local_engine), 1e-5)
 
 
 @pytest.mark.parametrize("average", ["weighted", "plain"])
-def test_solution_two_is_nearly_as_good(
+def test_a_fit_with_the_average_update_has_nearly_the_same_perplexity(
     average: str, corpus: Corpus, fit: Any, local_engine: LocalEngine, spark_engine: Callable[..., Any]
 ) -> None:
     exact = perplexity(corpus, fit(local_engine))
@@ -97,7 +97,7 @@ def perplexity(corpus: Corpus, parameters: Parameters) -> float:
     return float(np.exp(-(counts * np.log(topics @ parameters.psi.T)).sum() / counts.sum()))
 
 
-def test_an_estimator_comes_out_as_from_a_local_fit(
+def test_an_estimator_equals_that_of_a_local_fit(
     corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Schedule, "due", lambda _, iteration: iteration == 1)

@@ -1,4 +1,4 @@
-"""A model over a DataFrame says of each document what it says on one machine."""
+"""A model applied to a DataFrame gives the answers of one machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def table() -> pa.Table:
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_answers_are_those_of_one_machine(context: Any, table: pa.Table, tmp_path: Path) -> None:
+def test_answers_equal_those_of_one_machine(context: Any, table: pa.Table, tmp_path: Path) -> None:
     from pyspark.sql import SparkSession
 
     from tagtopic.engines.spark.context import context_of

@@ -70,6 +70,7 @@ def engine_class(name: str) -> type[Engine]:
 
     Examples
     --------
+    >>> from tagtopic.engines import engine_class
     >>> engine_class("local").__name__
     'LocalEngine'
     """

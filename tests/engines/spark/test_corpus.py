@@ -1,4 +1,4 @@
-"""What executors make of a source, with a cluster that is this process: the corpus that one machine reads."""
+"""A corpus read on a cluster that is this process: it equals the corpus read on one machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORDS = ["the", "of", "and", "a", "engine", "wheel", "card", "number", "monster"
 
 
 class HereRDD:
-    """What reading asks of an RDD."""
+    """The methods of an RDD that reading calls."""
 
     def __init__(self, make: Callable[[], list[list[Any]]]) -> None:
         self.make = make
@@ -96,7 +96,7 @@ def read_here(table: pa.Table, cuts: Iterable[int], block_entries: int = 100, **
         {"bigrams": -0.2, "bigram_min_count": 3, "max_words": 20, "stop_words": None},
     ],
 )
-def test_words_and_tags_are_those_of_one_machine(options: Any) -> None:
+def test_words_and_tags_equal_those_read_on_one_machine(options: Any) -> None:
     table = table_of(60)
     found, expected = read_here(table, [10, 10, 41], **options), Corpus.read(table, text="body", **options)
     assert (found.words, found.tag_names, found.rules) == (expected.words, expected.tag_names, expected.rules)
@@ -107,7 +107,7 @@ def test_words_and_tags_are_those_of_one_machine(options: Any) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"bigrams": 0.0, "bigram_min_count": 2}])
-def test_blocks_hold_the_documents_in_their_order(options: Any) -> None:
+def test_blocks_store_the_documents_in_order(options: Any) -> None:
     table = table_of(60)
     found, expected = read_here(table, [10, 10, 41], **options), Corpus.read(table, text="body", **options)
     assert any(" " in word for word in found.words) == bool(options)
@@ -122,7 +122,7 @@ def test_blocks_hold_the_documents_in_their_order(options: Any) -> None:
         assert bytes(home.extra(block.number, IDS[1])).decode() == "".join(own.ids)
 
 
-def test_words_can_be_taken_out_of_some_documents() -> None:
+def test_words_of_some_documents_can_be_removed() -> None:
     table = table_of(60)
     whole, rows = read_here(table, [30]), np.array([3, 30, 59])
     expected = Corpus.read(table, text="body")
@@ -141,7 +141,7 @@ def _taken(corpus: Corpus, rows: Any, taken: Any) -> Any:
 
 
 class HereCluster:
-    """What fetching asks of a cluster, in this process."""
+    """The methods of a cluster that fetching calls."""
 
     def __init__(self, corpus: SparkCorpus) -> None:
         self.partitions, self.scratch = corpus.placement().partitions, Scratch(corpus.home)
@@ -153,7 +153,7 @@ class HereCluster:
         return [found for i in partitions for found in task(self.partitions[i], self.scratch)]
 
 
-def test_documents_are_chosen_as_in_a_corpus_on_this_machine() -> None:
+def test_documents_are_indexed_as_in_a_local_corpus() -> None:
     table = table_of(60)
     remote, local = read_here(table, [10, 10, 41]), Corpus.read(table, text="body")
     remote.__dict__["cluster"] = HereCluster(remote)
@@ -166,7 +166,7 @@ def test_documents_are_chosen_as_in_a_corpus_on_this_machine() -> None:
             remote[rows]
 
 
-def test_a_fingerprint_does_not_depend_on_how_a_source_is_cut() -> None:
+def test_the_fingerprint_does_not_depend_on_partitions() -> None:
     table = table_of(60)
     one, other = read_here(table, []), read_here(table, [7, 50], block_entries=50)
     assert one.fingerprint() == other.fingerprint()
@@ -174,7 +174,7 @@ def test_a_fingerprint_does_not_depend_on_how_a_source_is_cut() -> None:
     assert read_here(pa.concat_tables([table[1:], table[:1]]), []).fingerprint() != one.fingerprint()
 
 
-def test_a_bad_row_is_told_where_it_is() -> None:
+def test_a_bad_row_is_located() -> None:
     table = pa.table({"body": ["a text", None], "tags": [["x"], ["y"]]})
     broken = table.set_column(0, "body", pa.array([{"a": 1}, {"a": 2}]))
     with pytest.raises(ReadError, match="part 1 of the source, row 1: column 'body'"):
@@ -183,7 +183,7 @@ def test_a_bad_row_is_told_where_it_is() -> None:
         read_here(table[:0], [])
 
 
-def test_which_files_a_cluster_reads(tmp_path: Path) -> None:
+def test_files_that_a_cluster_reads(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.parquet", "c.csv", "d.jsonl.zst"):
         (tmp_path / name).touch()
     readable = {name: is_readable([str(tmp_path / name)]) for name in ("a.jsonl", "b.parquet", "c.csv", "d.jsonl.zst")}
@@ -197,21 +197,21 @@ def test_which_files_a_cluster_reads(tmp_path: Path) -> None:
     ]
 
 
-def test_an_address_is_read_by_the_cluster_or_nobody() -> None:
+def test_an_address_is_always_read_by_the_cluster() -> None:
     assert all(map(is_readable, ["s3a://bucket/posts/", "s3a://bucket/posts.csv", "file:///x/pq"]))
     with pytest.raises(ValueError, match="the name of posts does not say what format"):
         format_of(paths_of("s3a://bucket/posts/"), None)
     assert format_of(paths_of("s3a://bucket/posts/"), "parquet") == "parquet"
 
 
-def test_a_folder_of_texts_is_found_by_the_format_given(tmp_path: Path) -> None:
+def test_a_folder_of_texts_needs_its_format(tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
     assert is_readable(str(tmp_path), "text")
     assert paths_of(tmp_path, "text") == [f"file://{tmp_path / 'a.txt'}"]
 
 
 @pytest.mark.parametrize("name", ["_a.jsonl", ".a.jsonl", "a:b.jsonl"])
-def test_files_that_spark_would_pass_over_are_refused(tmp_path: Path, name: str) -> None:
+def test_files_that_spark_ignores_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     assert not is_readable(str(tmp_path / name))
     with pytest.raises(ValueError, match=r"Spark does not read .*rename it"):
@@ -227,6 +227,6 @@ def test_files_that_spark_would_pass_over_are_refused(tmp_path: Path, name: str)
         (pa.table({"text": ["a"]}), TypeError, r"cannot read a Table .*session.createDataFrame"),
     ],
 )
-def test_what_executors_cannot_read_is_told_at_the_door(source: Any, kind: type[Exception], message: str) -> None:
+def test_sources_that_executors_cannot_read_raise(source: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         open_source(None, source, ReadOptions())  # type: ignore[arg-type]

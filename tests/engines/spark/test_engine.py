@@ -1,4 +1,4 @@
-"""What is missing is said in one sentence, with what to do."""
+"""Requirements and settings of the Spark engine: errors name the cause and the remedy."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tagtopic.engines.spark import context as context
 from tagtopic.engines.spark.context import SparkMissingError, require_java
 
 
-def test_without_pyspark_the_extra_is_named(monkeypatch: Any) -> None:
+def test_without_pyspark_the_error_names_the_extra(monkeypatch: Any) -> None:
     monkeypatch.setattr(context, "find_spec", lambda name: None)
     with pytest.raises(SparkMissingError, match=r"pip install 'tagtopic\[spark\]'"):
         SparkEngine(master="local[1]")
 
 
-def test_without_java_it_is_asked_for(monkeypatch: Any, tmp_path: Path) -> None:
+def test_without_java_the_error_names_it(monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SparkMissingError, match="Java 17"):
@@ -41,12 +41,12 @@ def test_without_java_it_is_asked_for(monkeypatch: Any, tmp_path: Path) -> None:
         ({"session": object(), "config": {"a": "b"}}, "config is for"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_at_the_door(options: dict[str, Any], message: str) -> None:
+def test_invalid_settings_raise(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SparkEngine(**options)
 
 
-def test_a_spark_frame_is_read_before_it_is_fitted() -> None:
+def test_fitting_a_spark_frame_raises() -> None:
     frame = SimpleNamespace(mapInArrow=None)  # by which a DataFrame of Spark is known
     with pytest.raises(TypeError, match=r"model\.fit\(engine\.read\(frame"):
         TWDA(2).fit(frame)

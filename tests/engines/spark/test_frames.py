@@ -1,4 +1,4 @@
-"""Lines become documents on executors, and a model answers what it is asked about them."""
+"""Documents from lines, and a model applied to batches, as executors do it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def request(on_error: str) -> Any:
     return ReadOptions(text="text", tags="author", id=None, tag_separator=None, on_error=on_error)
 
 
-def test_documents_are_those_of_one_machine() -> None:
+def test_documents_equal_those_read_on_one_machine() -> None:
     first, second = partition(LINES[:2]), partition(LINES[2:])
     make = PackDocuments("jsonl", request("skip"), (0, 2))
     packed = [cell for number, part in enumerate((first, second)) for (cell,) in make(number, part)]
@@ -43,12 +43,12 @@ def test_documents_are_those_of_one_machine() -> None:
     assert [row["text"] for row in found] == ["a", "b", "7"]
 
 
-def test_a_line_that_is_cut_off_is_heard_of() -> None:
-    (heard,) = CheckPartition("jsonl", request("raise"))(1, partition(LINES))
-    assert heard.error is not None
-    assert heard.error.startswith("part 2 of the source, line 3: is not JSON")
-    (heard,) = CheckPartition("jsonl", request("skip"))(1, partition(LINES))
-    assert (heard.n_documents, heard.n_skipped, heard.error) == (3, 1, None)
+def test_a_truncated_line_is_reported() -> None:
+    (report,) = CheckPartition("jsonl", request("raise"))(1, partition(LINES))
+    assert report.error is not None
+    assert report.error.startswith("part 2 of the source, line 3: is not JSON")
+    (report,) = CheckPartition("jsonl", request("skip"))(1, partition(LINES))
+    assert (report.n_documents, report.n_skipped, report.error) == (3, 1, None)
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +62,14 @@ def answering(model: Any, *answers: str) -> ApplyModel:
     return ApplyModel(SimpleNamespace(value=model), reading, answers, None, {"n": 1})  # type: ignore[arg-type]
 
 
-def test_only_what_is_asked_is_inferred(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TWDA, "_posteriors", None)  # nobody may call it
+def test_posteriors_are_inferred_only_if_asked_for(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TWDA, "_posteriors", None)  # a call would fail
     batch = pa.record_batch({"text": ["engine", "ice"], "author": ["Ada", "Ada"]})
     (found,) = answering(model, "predicted_tags")([batch])
     assert [row["predicted_tags"][0]["tag"] for row in found.to_pylist()] == ["author:Ada", "author:Mary"]
 
 
-def test_rows_that_cannot_be_read_are_left_out_beside_their_columns(model: Any) -> None:
+def test_unreadable_rows_are_left_out_with_their_columns(model: Any) -> None:
     batch = pa.record_batch({"text": ["engine", "ice", "storm"], "author": [b"Ada", b"\xff", b"Mary"], "n": [1, 2, 3]})
     (found,) = answering(model, "tag_weights")([batch, batch[1:2]])
     rows = found.to_pylist()

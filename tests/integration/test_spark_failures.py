@@ -1,7 +1,7 @@
-"""kill -9 in mid-iteration: the fit ends with the numbers of one that nobody disturbed.
+"""kill -9 in mid-iteration: the fit gives the numbers of one without failures.
 
-Tasks are held at a known point on the executors (a file says that they got there, another lets them go on), so what is
-killed is certainly at work.
+Tasks wait at a known point on the executors (a file marks that they reached it, another lets them continue), so that
+what is killed is certainly at work.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PATIENCE = 60.0
 
 
 def hold(folder: Path) -> None:
-    """Say which process is here, and wait to be let go."""
+    """Mark that this process has arrived, and wait for permission to continue."""
     (folder / f"held-{os.getpid()}").touch()
     while not (folder / "go").exists():
         time.sleep(0.02)
@@ -36,7 +36,7 @@ def hold(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class HeldTask:
-    """Held when its first block is done: the block's new state is written, and its result is not yet sent."""
+    """Waits when its first block is done: its posteriors are stored, and its result is not yet sent."""
 
     task: Callable[[Any, Any], Iterator[Any]]
     folder: Path
@@ -51,7 +51,7 @@ class HeldTask:
 
 @dataclass(frozen=True)
 class HeldAddition:
-    """Held in the second half of a shuffle."""
+    """Waits in the second half of a shuffle."""
 
     add: Callable[[int, list[Any]], Any]
     folder: Path
@@ -62,7 +62,7 @@ class HeldAddition:
 
 
 class Killer(threading.Thread):
-    """Kills once something is held in the folder, then lets all go on."""
+    """Kills once a process waits in the folder, then lets all continue."""
 
     def __init__(self, folder: Path, kill: Callable[[int], None]) -> None:
         super().__init__(daemon=True)
@@ -83,7 +83,7 @@ class Killer(threading.Thread):
 
 @pytest.fixture(autouse=True)
 def by_value() -> Iterator[None]:
-    """Executors cannot import this file: what is defined here travels as it is."""
+    """Executors cannot import this file: its definitions are pickled by value."""
     from pyspark import cloudpickle
 
     pickling: Any = cloudpickle
@@ -93,7 +93,7 @@ def by_value() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(fit: Any, local_engine: LocalEngine) -> Parameters:
+def without_failures(fit: Any, local_engine: LocalEngine) -> Parameters:
     found: Parameters = fit(local_engine, latent=True)
     return found
 
@@ -122,26 +122,28 @@ def assert_close(one: Parameters, other: Parameters, relative: float) -> None:
 
 
 KILLS = {2: kill_python, 3: kill_executor, 4: kill_worker}
-"""What is killed in which iteration."""
+"""What is killed, by iteration."""
 
 
-def test_losses_in_the_e_step_change_nothing(
-    cluster: SparkCluster, spark_engine: Any, fit: Any, undisturbed: Parameters, tmp_path: Path
+def test_failures_in_the_e_step_change_nothing(
+    cluster: SparkCluster, spark_engine: Any, fit: Any, without_failures: Parameters, tmp_path: Path
 ) -> None:
-    found, session = disturbed_fit(fit, spark_engine(), tmp_path, cluster, in_e_step)
-    assert_close(found, undisturbed, 0)
+    found, session = fit_with_failures(fit, spark_engine(), tmp_path, cluster, in_e_step)
+    assert_close(found, without_failures, 0)
     assert session.cluster.sent > len(session.blocks.extents)  # blocks went to other executors
 
 
-def test_losses_in_the_reduce_change_nothing(
-    cluster: SparkCluster, spark_engine: Any, fit: Any, undisturbed: Parameters, tmp_path: Path
+def test_failures_in_the_reduction_change_nothing(
+    cluster: SparkCluster, spark_engine: Any, fit: Any, without_failures: Parameters, tmp_path: Path
 ) -> None:
-    found, session = disturbed_fit(fit, spark_engine(transfer=TransferSizes(collect=0)), tmp_path, cluster, in_reduce)
-    assert_close(found, undisturbed, 1e-5)
+    found, session = fit_with_failures(
+        fit, spark_engine(transfer=TransferSizes(collect=0)), tmp_path, cluster, in_reduce
+    )
+    assert_close(found, without_failures, 1e-5)
     assert session.cluster.sent > len(session.blocks.extents)
 
 
-def disturbed_fit(
+def fit_with_failures(
     fit: Any, engine: Any, folder: Path, cluster: SparkCluster, where: Callable[[Any, Path], None]
 ) -> tuple[Parameters, Any]:
     """A fit in whose second, third and fourth iteration something is killed; returns the session too."""
@@ -165,7 +167,7 @@ def disturbed_fit(
 
 
 def in_e_step(session: Any, folder: Path) -> None:
-    """Hold the tasks of the next job."""
+    """Let the tasks of the next job wait."""
     free = session.cluster.run
 
     def held(task: Any, step: int, partitions: Iterable[int] | None = None) -> list[Any]:
@@ -177,7 +179,7 @@ def in_e_step(session: Any, folder: Path) -> None:
 
 
 def in_reduce(session: Any, folder: Path) -> None:
-    """Hold the additions of the next shuffle."""
+    """Let the reductions of the next shuffle wait."""
     free = session.cluster.shuffle
 
     def held(cut: Any, add: Any, step: int, **options: Any) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Where an engine runs: in the caller's session, which stays as it was, or in a context of its own."""
+"""The Spark context of an engine: the caller's, which is left unchanged, or its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tagtopic.engines import SparkEngine
 from tagtopic.testing import SparkCluster
 
 
-def test_a_session_of_the_callers_is_left_as_it_was(context: Any, fit: Any, spark_engine: Any) -> None:
+def test_the_callers_session_is_left_unchanged(context: Any, fit: Any, spark_engine: Any) -> None:
     def looks() -> tuple[Any, ...]:
         return (
             sorted(context.getConf().getAll()),
@@ -32,7 +32,7 @@ def test_a_session_of_the_callers_is_left_as_it_was(context: Any, fit: Any, spar
 
 
 def scratch_files(context: Any) -> list[str]:
-    """What tagtopic has left on the executors."""
+    """Files of tagtopic on the executors."""
 
     def look(_: Any) -> Any:
         import os
@@ -50,7 +50,7 @@ def test_a_second_context_is_refused(cluster: SparkCluster, context: Any, corpus
         fit(SparkEngine(master=cluster.master))
 
 
-def test_nothing_piles_up_on_disk(cluster: SparkCluster, context: Any, fit: Any, spark_engine: Any) -> None:
+def test_files_do_not_accumulate(cluster: SparkCluster, context: Any, fit: Any, spark_engine: Any) -> None:
     def broadcasts() -> int:  # of executors that were killed by other tests, too
         return sum(1 for _ in (cluster.folder / "local").rglob("broadcast_*python*"))
 
