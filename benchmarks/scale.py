@@ -34,10 +34,10 @@ from tagtopic._core.threads import ThreadPool
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.local import CHUNK_ENTRIES, LocalEngine
-from tagtopic.inference.cvb0 import pass_leaving_out
-from tagtopic.inference.e_step import pass_over_words
+from tagtopic.inference.cvb0 import word_pass_cvb0
+from tagtopic.inference.e_step import word_pass
 from tagtopic.inference.methods import CVB0, MAP, method_of
-from tagtopic.inference.types import Behind, Parameters, Priors
+from tagtopic.inference.types import CountTotals, Parameters, Priors
 from tagtopic.models import _base
 
 
@@ -184,7 +184,7 @@ def passes(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: i
         for sweep in range(repeats):
             mix[sweep % 2] *= 1.001  # changes between sweeps, so that the compiler cannot merge them
             if which == CVB0:
-                pass_leaving_out(
+                word_pass_cvb0(
                     rows[:n],
                     counts[:n],
                     prior[:n],
@@ -198,7 +198,7 @@ def passes(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: i
                     left,
                 )
             elif which == MAP:
-                pass_over_words(rows[:n], counts[:n], mix, sums[:n], weighted)
+                word_pass(rows[:n], counts[:n], mix, sums[:n], weighted)
             else:
                 bare_pass(rows[:n], counts[:n], mix, sums[:n], weighted)
             total += weighted[0] + sums[0]
@@ -228,8 +228,8 @@ def roofline(given: argparse.Namespace) -> None:
     psi = random.random((corpus.n_words, n_topics), np.float32) / corpus.n_words
     theta = np.full((corpus.n_tags, n_topics), 1 / n_topics, np.float32)
     mu = np.full(n_topics, 0.05)
-    behind = Behind(np.full(n_topics, 1e6), np.full(corpus.n_tags, 1e3), np.full(corpus.n_words, 0.07))
-    parameters = Parameters(psi, theta, np.ones(corpus.n_tags), 5.0, mu, latent=True, behind=behind)
+    totals = CountTotals(np.full(n_topics, 1e6), np.full(corpus.n_tags, 1e3), np.full(corpus.n_words, 0.07))
+    parameters = Parameters(psi, theta, np.ones(corpus.n_tags), 5.0, mu, latent=True, totals=totals)
     priors = Priors(np.full(n_topics, 0.1), np.full(corpus.n_words, 0.1))
     mix = np.full(n_topics, 1 / n_topics, np.float32)
     blocks = list(blocks_of(corpus))

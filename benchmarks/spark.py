@@ -69,7 +69,7 @@ class Iterations:
         started, cpu = time.perf_counter(), self._cpu()
         used = self.parameters
         found = self.session.m_step(self.session.e_step(used, self.spare, sweeps=self.sweeps), self.priors)
-        self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
+        self.parameters = replace(used, psi=found.psi, theta=found.theta, totals=found.totals(self.priors))
         self.spare = Statistics(used.psi, used.theta, 0.0)
         self.seconds.append(time.perf_counter() - started)
         self.cpu.append({who: seconds - cpu[who] for who, seconds in self._cpu().items()})

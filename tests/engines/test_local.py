@@ -13,7 +13,7 @@ from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import block_posterior
 from tagtopic.inference import reference
-from tagtopic.inference.types import Behind, Parameters, Priors
+from tagtopic.inference.types import CountTotals, Parameters, Priors
 from tagtopic.models import TWDA, TWTM
 
 CORPUS = make_tagged_corpus(120, 4, 9, 60, model="twda", untagged=0.2, random_state=3).corpus
@@ -35,8 +35,10 @@ def parameters(latent: bool = True, dtype: str = "float64") -> Parameters:
 @pytest.mark.parametrize("way", [*WAYS, "cvb0"])
 def test_statistics_equal_the_sum_over_reference_documents(way: str) -> None:
     random = np.random.default_rng(1)
-    behind = Behind(random.gamma(20.0, size=4), random.gamma(2.0, size=CORPUS.n_tags), np.full(CORPUS.n_words, 0.05))
-    given = replace(parameters(), behind=behind)
+    totals = CountTotals(
+        random.gamma(20.0, size=4), random.gamma(2.0, size=CORPUS.n_tags), np.full(CORPUS.n_words, 0.05)
+    )
+    given = replace(parameters(), totals=totals)
     expected_psi, expected_theta, expected_objective = np.zeros_like(given.psi), np.zeros_like(given.theta), 0.0
     with LocalEngine(2, block_entries=500).session(CORPUS, given, way) as session:
         starts = [np.array(part) for part in session.posterior]
@@ -46,18 +48,18 @@ def test_statistics_equal_the_sum_over_reference_documents(way: str) -> None:
         entries = slice(CORPUS.tags.indptr[d], CORPUS.tags.indptr[d + 1])
         columns, tags = CORPUS.counts.indices[words], CORPUS.tags.indices[entries]
         document = reference.Document(
-            rows=given.psi[columns].astype(np.float64),
+            psi=given.psi[columns].astype(np.float64),
             counts=CORPUS.counts.data[words].astype(float),
             theta=given.theta[tags].astype(np.float64),
             prior=np.append(given.pi[tags], given.pi_latent),
             xi=np.append(starts[0][entries], starts[1][d]),
             mu=given.mu,
             rho=starts[2][d],
-            own=reference.OwnShares(1 / behind.topics, 1 / behind.tags[tags], behind.word_prior[columns]),
+            leave_one_out=reference.LeaveOneOut(1 / totals.topics, 1 / totals.tags[tags], totals.word_prior[columns]),
         )
         _, evaluated, _ = reference.sweep(way, document, 2)
-        expected_psi[columns] += evaluated.topic_words
-        expected_theta[tags] += evaluated.credit[:-1]
+        expected_psi[columns] += evaluated.word_counts
+        expected_theta[tags] += evaluated.tag_counts[:-1]
         expected_objective += evaluated.objective
     tolerance = 1e-4 if way == "paper" else 1e-9
     np.testing.assert_allclose(found.psi, expected_psi, rtol=tolerance, atol=tolerance)

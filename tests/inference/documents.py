@@ -1,17 +1,17 @@
-"""Random documents for kernel and twin alike."""
+"""Random documents, for the kernels and for their twins."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
 
 from tagtopic._core.arrays import Float64s, Int32s, Int64s, read_only
 from tagtopic.inference import reference
-from tagtopic.inference.e_step import infer_documents, room_for
+from tagtopic.inference.e_step import allocate_buffers, infer_documents
 from tagtopic.inference.methods import method_of
-from tagtopic.inference.types import Documents, Evaluation, Model, Shares, State
+from tagtopic.inference.types import Documents, DocumentStatistics, KernelParameters, LeaveOneOut, VariationalPosterior
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Case:
     pi_latent: float
     mu: Float64s
     latent: bool
-    own: reference.OwnShares | None = None
+    leave_one_out: reference.LeaveOneOut | None = None
 
     @property
     def n_documents(self) -> int:
@@ -70,7 +70,7 @@ def cases(draw: st.DrawFn) -> Case:
         pi_latent=float(random.choice([0.3, 5.0])),
         mu=random.choice([0.05, 0.4], n_topics),
         latent=latent,
-        own=reference.OwnShares(
+        leave_one_out=reference.LeaveOneOut(
             1 / random.choice([2.0, 30.0], n_topics),
             1 / random.choice([1.0, 5.0, 200.0], n_tags),
             random.choice([0.01, 0.5], n_words),
@@ -80,29 +80,32 @@ def cases(draw: st.DrawFn) -> Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the kernel left behind."""
+    """The result of the kernel."""
 
-    state: State
-    evaluation: Evaluation
+    posterior: VariationalPosterior
+    statistics: DocumentStatistics
 
 
-def start_state(case: Case, dtype: type[np.floating] = np.float64) -> State:
+def initial_posterior(case: Case, dtype: type[np.floating] = np.float64) -> VariationalPosterior:
     lengths = np.add.reduceat(np.append(case.counts, 0), case.word_starts[:-1])
     lengths[np.diff(case.word_starts) == 0] = 0
     xi = case.pi[case.tags] + np.repeat(lengths, np.diff(case.tag_starts)) / 2
     rho = case.mu + lengths[:, None] / (2 * len(case.mu))
-    return State(xi.astype(dtype), (case.pi_latent + lengths / 2).astype(dtype), rho.astype(dtype))
+    return VariationalPosterior(xi.astype(dtype), (case.pi_latent + lengths / 2).astype(dtype), rho.astype(dtype))
 
 
-def run_kernel(way: str, case: Case, sweeps: int, dtype: type[np.floating] = np.float64) -> Outcome:
-    rows = np.log(np.maximum(case.theta, 1e-10)) if way == "paper" else case.theta
-    own = case.own if case.own is not None and way == "cvb0" else reference.OwnShares(*[np.empty(0)] * 3)
-    shares = Shares(own.topic.astype(dtype), own.tag.astype(dtype), own.word_prior.astype(dtype))
+def run_kernel(method: str, case: Case, sweeps: int, dtype: type[np.floating] = np.float64) -> Outcome:
+    rows = np.log(np.maximum(case.theta, 1e-10)) if method == "paper" else case.theta
+    given = case.leave_one_out if method_of(method).is_leave_one_out else None
+    arrays = vars(given).values() if given is not None else [np.empty(0)] * 3
+    leave_one_out = LeaveOneOut(*(array.astype(dtype) for array in arrays))
     psi, rows = read_only(case.psi.astype(dtype)), read_only(rows.astype(dtype))
-    model = Model(psi, rows, read_only(case.pi), case.pi_latent, read_only(case.mu), case.latent, shares)
-    state = start_state(case, dtype)
+    parameters = KernelParameters(
+        psi, rows, read_only(case.pi), case.pi_latent, read_only(case.mu), case.latent, leave_one_out
+    )
+    posterior = initial_posterior(case, dtype)
     shape = (case.n_documents, case.psi.shape[1])
-    out = Evaluation(
+    out = DocumentStatistics(
         np.empty(shape, dtype), np.empty(shape, dtype), np.empty(len(case.words), dtype),
         np.empty(len(case.tags), dtype), np.empty(case.n_documents),
         np.empty(shape, dtype), np.empty(shape, dtype), np.empty(len(case.words), dtype),
@@ -113,26 +116,32 @@ def run_kernel(way: str, case: Case, sweeps: int, dtype: type[np.floating] = np.
     )  # fmt: skip
     slots = np.arange(len(case.words), dtype=np.int32)
     which = documents, 0, case.n_documents
-    infer_documents(room_for(*which, psi), method_of(way).code, *which, model, state, out, slots, sweeps, 0.0)
-    return Outcome(state, out)
+    buffers, code = allocate_buffers(*which, psi), method_of(method).code
+    infer_documents(buffers, code, *which, parameters, posterior, out, slots, sweeps, 0.0)
+    return Outcome(posterior, out)
 
 
-def reference_document(way: str, case: Case, d: int) -> reference.Document:
-    """Document d as the twin takes it, at the same start."""
+def reference_document(method: str, case: Case, d: int) -> reference.Document:
+    """Document d for the twin, at the same initial posterior."""
     words = case.words[case.word_starts[d] : case.word_starts[d + 1]]
     entries = slice(case.tag_starts[d], case.tag_starts[d + 1])
-    state = start_state(case)
+    posterior = initial_posterior(case)
+    given = case.leave_one_out
     latent = case.latent or entries.start == entries.stop
     theta = case.theta[case.tags[entries]]
-    xi, prior = state.xi[entries].astype(np.float64), case.pi[case.tags[entries]]
+    xi, prior = posterior.xi[entries].astype(np.float64), case.pi[case.tags[entries]]
     return reference.Document(
-        rows=case.psi[words],
+        psi=case.psi[words],
         counts=case.counts[case.word_starts[d] : case.word_starts[d + 1]].astype(float),
-        theta=np.maximum(theta, 1e-10) if way == "paper" else theta,
+        theta=np.maximum(theta, 1e-10) if method == "paper" else theta,
         prior=np.append(prior, case.pi_latent) if latent else prior,
-        xi=np.append(xi, state.xi_latent[d]) if latent else xi,
+        xi=np.append(xi, posterior.xi_latent[d]) if latent else xi,
         mu=case.mu if latent else None,
-        rho=state.rho[d].astype(np.float64) if latent else None,
-        own=case.own
-        and reference.OwnShares(case.own.topic, case.own.tag[case.tags[entries]], case.own.word_prior[words]),
+        rho=posterior.rho[d].astype(np.float64) if latent else None,
+        leave_one_out=given
+        and replace(
+            given,
+            inverse_tag_totals=given.inverse_tag_totals[case.tags[entries]],
+            word_prior=given.word_prior[words],
+        ),
     )

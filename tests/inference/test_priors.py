@@ -1,4 +1,4 @@
-"""pi and mu: gradients, maxima, and what happens without a hyper-prior."""
+"""Updates of pi and mu."""
 
 import numpy as np
 import pytest
@@ -9,10 +9,10 @@ from tagtopic._core.arrays import Float64s
 from tagtopic.inference.priors.latent_topics import latent_prior_objective, sum_log_latent, update_latent_prior
 from tagtopic.inference.priors.tag_weights import (
     HyperPrior,
-    Kinds,
+    TagKinds,
     WeightEvidence,
     fixed_point_pass,
-    ran_away,
+    has_diverged,
     sum_log_weights,
     update_weight_prior,
     weight_prior_gradient,
@@ -42,7 +42,7 @@ def test_gradient_of_pi_agrees_with_finite_differences(hyper: HyperPrior) -> Non
 
 
 @pytest.mark.parametrize("hyper", [HyperPrior(), HyperPrior(strength=0.0)])
-def test_fixed_point_is_where_the_gradient_vanishes_and_each_pass_rises(hyper: HyperPrior) -> None:
+def test_fixed_point_is_a_stationary_point_and_no_pass_lowers_the_objective(hyper: HyperPrior) -> None:
     given = evidence()
     pi, values = np.full(6, 3.0), []
     for _ in range(300):
@@ -68,13 +68,13 @@ def test_pi_of_known_weights_is_recovered(true_pi: float) -> None:
 
 
 def alone(n_tokens: float, pi: Float64s) -> WeightEvidence:
-    """One document whose two tags occur nowhere else, its words credited to both alike."""
+    """One document whose two tags occur nowhere else, its words assigned to both equally."""
     starts, tags = np.array([0, 2]), np.array([0, 1], np.int32)
     xi = pi + n_tokens / 2
     return WeightEvidence(starts, tags, *sum_log_weights(starts, tags, xi, np.empty(0), 0, 1, 2, False))
 
 
-def test_without_hyper_prior_pi_runs_away_and_says_so_and_with_it_stays() -> None:
+def test_pi_diverges_without_a_hyper_prior() -> None:
     free = held = np.ones(2)
     for _ in range(100):
         free = update_weight_prior(free, alone(60.0, free), HyperPrior(strength=0.0), rounds=50)
@@ -82,11 +82,11 @@ def test_without_hyper_prior_pi_runs_away_and_says_so_and_with_it_stays() -> Non
     assert np.isfinite(free).all()
     assert free.min() > 100
     assert held.max() < 2
-    assert ran_away(np.array([1.0, 1e6]))
-    assert not ran_away(held)
+    assert has_diverged(np.array([1.0, 1e6]))
+    assert not has_diverged(held)
 
 
-def test_only_learnt_priors_move_and_unused_tags_go_to_the_centre() -> None:
+def test_only_learnt_priors_move_and_tags_without_documents_take_the_centre() -> None:
     given = evidence()
     wider = WeightEvidence(given.starts, given.tags, np.append(given.log_weights, 0.0), np.append(given.documents, 0.0))
     learnt = np.array([True, True, False, True, True, True, True])
@@ -96,7 +96,7 @@ def test_only_learnt_priors_move_and_unused_tags_go_to_the_centre() -> None:
     assert np.all(pi[:2] != 2.5)
 
 
-def test_rare_tags_stay_near_their_kind_and_common_ones_are_free() -> None:
+def test_rare_tags_are_shrunk_towards_their_kind() -> None:
     """Two kinds, pi 3 and 0.3; each has common tags and one that is on a single document."""
     true = np.array([3.0, 3.0, 3.0, 0.3, 0.3, 0.3, 3.0, 0.3])
     numbers = np.array([0, 0, 0, 1, 1, 1, 0, 1], np.int32)
@@ -105,18 +105,18 @@ def test_rare_tags_stay_near_their_kind_and_common_ones_are_free() -> None:
     given = WeightEvidence(common.starts, common.tags, np.append(common.log_weights, [0.0, 0.0]), documents)
     pi, hyper = np.ones(8), HyperPrior()
     for _ in range(20):
-        pi = update_weight_prior(pi, given, hyper.around_kinds(pi, Kinds(numbers, documents)), rounds=20)
+        pi = update_weight_prior(pi, given, hyper.centred_by_kind(pi, TagKinds(numbers, documents)), rounds=20)
     np.testing.assert_allclose(pi[:6], true[:6], rtol=0.15)
     assert pi[6] > 2
     assert pi[7] < 0.5
 
 
-def test_a_kind_of_rare_tags_stays_at_the_centre() -> None:
-    kinds = Kinds(np.zeros(2, np.int32), np.zeros(2))
-    np.testing.assert_array_equal(HyperPrior().around_kinds(np.array([9.0, 20.0]), kinds).centre, [1.0, 1.0])
+def test_a_kind_without_documents_stays_at_the_centre() -> None:
+    kinds = TagKinds(np.zeros(2, np.int32), np.zeros(2))
+    np.testing.assert_array_equal(HyperPrior().centred_by_kind(np.array([9.0, 20.0]), kinds).centre, [1.0, 1.0])
 
 
-def test_mu_of_known_mixes_is_recovered_and_every_step_rises() -> None:
+def test_mu_of_known_mixes_is_recovered_and_no_step_lowers_the_objective() -> None:
     random = np.random.default_rng(0)
     true = np.array([0.2, 0.5, 1.0, 3.0])
     logs = np.log(random.dirichlet(true, 3000)).sum(axis=0)
@@ -128,11 +128,11 @@ def test_mu_of_known_mixes_is_recovered_and_every_step_rises() -> None:
     np.testing.assert_allclose(mu, true, rtol=0.1)
     gradient = 3000 * (digamma(mu.sum()) - digamma(mu)) + logs
     np.testing.assert_allclose(gradient, 0, atol=1e-4 * 3000)
-    soon = update_latent_prior(np.ones(4), logs, 3000, steps=9)  # steps of Newton, not of a mere ascent
+    soon = update_latent_prior(np.ones(4), logs, 3000, steps=9)  # quadratic convergence: Newton steps, not plain ascent
     np.testing.assert_allclose(3000 * (digamma(soon.sum()) - digamma(soon)) + logs, 0, atol=1e-6)
 
 
-def test_sum_log_latent_is_the_numpy_line_it_replaces() -> None:
+def test_sum_of_expected_log_latent_topics() -> None:
     rho = np.random.default_rng(0).gamma(1.0, size=(20, 5)) + 0.01
     expected = (digamma(rho) - digamma(rho.sum(axis=1, keepdims=True)))[2:17].sum(axis=0)
     np.testing.assert_allclose(sum_log_latent(rho, 2, 17), expected, rtol=1e-12)

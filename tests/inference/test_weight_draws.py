@@ -1,68 +1,68 @@
-"""Draws of tag weights, where the posterior is known."""
+"""Draws of tag weights from known posteriors."""
 
 import numpy as np
 import pytest
 
 from tagtopic._core.arrays import Float64s
-from tagtopic.inference.types import Documents, Model, Shares
-from tagtopic.inference.weight_draws import draw_dirichlet, draw_place, draw_weights, seed_of
+from tagtopic.inference.types import Documents, KernelParameters, LeaveOneOut
+from tagtopic.inference.weight_draws import document_seed, draw_categorical, draw_dirichlet, draw_weights
 
-EMPTY = Shares(np.empty(0), np.empty(0), np.empty(0))
+EMPTY = LeaveOneOut(np.empty(0), np.empty(0), np.empty(0))
 PSI = np.array([[0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # words x topics: they share none
 THETA = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 
 def drawn(*, latent: bool, n: int = 4000, seed: int = 3, counts: tuple[float, ...] = (4, 5, 3, 6)) -> Float64s:
-    """Of two tags that have a topic each, and so each word's tag is known; the third topic is the latent tag's only."""
+    """Draw for two tags with a topic each, so that each word's tag is known; the third topic is the latent tag's."""
     count_type = np.float32 if any(count % 1 for count in counts) else np.int32
     documents = Documents(
         np.array([0, 1, 5]), np.array([3, 0, 1, 2, 3], np.int32), np.array([9, *counts], count_type),
         np.array([0, 1, 3]), np.array([1, 0, 1], np.int32),
     )  # fmt: skip
     mu = np.array([1e-9, 1e-9, 2.0])
-    model = Model(PSI, THETA, np.array([1.0, 2.0]), 3.0, mu, latent, EMPTY)
+    parameters = KernelParameters(PSI, THETA, np.array([1.0, 2.0]), 3.0, mu, latent, EMPTY)
     draws = np.zeros((n, 3 if latent else 2))
-    draw_weights(documents, 1, model, seed, 20, draws)
+    draw_weights(documents, 1, parameters, seed, 20, draws)
     return draws
 
 
 def test_weights_of_known_words_are_dirichlet() -> None:
-    for latent, parameters in ((True, [1 + 9, 2 + 3, 3 + 6]), (False, [1 + 9, 2 + 3])):
-        draws, xi = drawn(latent=latent), np.array(parameters, float)
+    for latent, concentration in ((True, [1 + 9, 2 + 3, 3 + 6]), (False, [1 + 9, 2 + 3])):
+        draws, xi = drawn(latent=latent), np.array(concentration, float)
         np.testing.assert_allclose(draws.sum(axis=1), 1.0)
         share = xi / xi.sum()
         error = np.sqrt(share * (1 - share) / (xi.sum() + 1))  # the standard deviation of one draw
-        assert np.all(np.abs(draws.mean(axis=0) - share) < 8 * error / np.sqrt(len(draws)))  # draws go by those before
+        assert np.all(np.abs(draws.mean(axis=0) - share) < 8 * error / np.sqrt(len(draws)))  # draws are correlated
         np.testing.assert_allclose(draws.std(axis=0), error, rtol=0.15)
 
 
-def test_the_seed_decides() -> None:
+def test_draws_depend_on_the_seed_only() -> None:
     np.testing.assert_array_equal(drawn(latent=True, n=5), drawn(latent=True, n=5))
     assert not np.array_equal(drawn(latent=True, n=5), drawn(latent=True, n=5, seed=4))
 
 
-def test_words_between_two_tags_go_to_both() -> None:
-    """One topic for all: words say nothing, so the weights are at their prior."""
+def test_uninformative_words_leave_the_prior() -> None:
+    """With a single topic words carry no information on the weights."""
     documents = Documents(
         np.array([0, 1]), np.array([0], np.int32), np.array([6], np.int32), np.array([0, 2]), np.array([0, 1], np.int32)
     )
     theta = np.ones((2, 1))
-    model = Model(np.ones((1, 1)), theta, np.array([3.0, 6.0]), 1.0, np.ones(1), False, EMPTY)
+    parameters = KernelParameters(np.ones((1, 1)), theta, np.array([3.0, 6.0]), 1.0, np.ones(1), False, EMPTY)
     draws = np.zeros((3000, 2))
-    draw_weights(documents, 0, model, 1, 20, draws)
+    draw_weights(documents, 0, parameters, 1, 20, draws)
     np.testing.assert_allclose(draws.mean(axis=0), [1 / 3, 2 / 3], atol=0.04)
 
 
-def test_a_latent_tag_that_could_say_the_same_has_its_posterior() -> None:
-    """One tag and the latent one, two topics, and their posterior by a grid: both long and confounded."""
+def test_posterior_of_a_latent_tag_that_is_confounded_with_a_tag() -> None:
+    """One tag and the latent one, two topics, a long document: the posterior by a grid."""
     psi, counts = np.array([[0.7, 0.1], [0.2, 0.2], [0.1, 0.7]]), np.array([300, 120, 180], np.int32)
     theta, pi, pi_latent, mu = np.array([[0.6, 0.4]]), 2.0, 1.5, np.array([0.8, 1.2])
     documents = Documents(
         np.array([0, 3]), np.arange(3, dtype=np.int32), counts, np.array([0, 1]), np.zeros(1, np.int32)
     )
-    model = Model(psi, theta, np.array([pi]), pi_latent, mu, True, EMPTY)
+    parameters = KernelParameters(psi, theta, np.array([pi]), pi_latent, mu, True, EMPTY)
     draws = np.zeros((8000, 2))
-    draw_weights(documents, 0, model, 1, 100, draws)
+    draw_weights(documents, 0, parameters, 1, 100, draws)
 
     points = (np.arange(2000) + 0.5) / 2000
     weight, share = points[:, None], points[None, :]
@@ -78,8 +78,8 @@ def test_a_latent_tag_that_could_say_the_same_has_its_posterior() -> None:
     assert draws[:, 0].std() == pytest.approx(np.sqrt(density @ (points - mean) ** 2), rel=0.1)
 
 
-def test_a_tag_without_words_of_its_own_is_drawn_too() -> None:
-    """Weights that are all but 0, as small priors make them, stay numbers and sum to 1."""
+def test_weights_near_zero_stay_finite() -> None:
+    """Small priors give weights near 0, which must remain a distribution."""
     documents = Documents(
         np.array([0, 2]),
         np.array([0, 2], np.int32),
@@ -87,17 +87,17 @@ def test_a_tag_without_words_of_its_own_is_drawn_too() -> None:
         np.array([0, 2]),
         np.arange(2, dtype=np.int32),
     )
-    model = Model(PSI, THETA, np.array([0.01, 0.01]), 0.01, np.full(3, 0.01), True, EMPTY)
+    parameters = KernelParameters(PSI, THETA, np.array([0.01, 0.01]), 0.01, np.full(3, 0.01), True, EMPTY)
     draws = np.zeros((500, 3))
-    draw_weights(documents, 0, model, 1, 20, draws)
+    draw_weights(documents, 0, parameters, 1, 20, draws)
     np.testing.assert_allclose(draws.sum(axis=1), 1.0)
     assert draws.min() >= 0
     assert 0.8 < (draws[:, 0] + draws[:, 2]).mean() < 1.0
 
 
-def test_places_come_up_by_their_weights() -> None:
+def test_categorical_draws_follow_their_weights() -> None:
     weights, total = np.array([1.0, 0.0, 3.0, 4.0]), 8.0
-    counts = np.bincount([draw_place(weights, total) for _ in range(4000)], minlength=4) / 4000
+    counts = np.bincount([draw_categorical(weights, total) for _ in range(4000)], minlength=4) / 4000
     np.testing.assert_allclose(counts, weights / total, atol=0.04)
     assert counts[1] == 0
 
@@ -109,16 +109,16 @@ def test_dirichlet_draws_have_their_mean_and_spread() -> None:
     assert draws[:, 0].std() == pytest.approx(np.sqrt(0.25 * 0.75 / 9), rel=0.1)
 
 
-def test_a_fractional_count_is_credited_in_full() -> None:
+def test_fractional_counts_count_in_full() -> None:
     halves = drawn(latent=False, n=4000, counts=(4.5, 5.5, 3.25, 0.75))
     assert halves.mean(axis=0) == pytest.approx(np.array([1 + 10.0, 2 + 3.25]) / 16.25, abs=0.01)
 
 
-def test_draws_are_by_the_document_and_not_by_its_place() -> None:
+def test_seed_depends_on_the_document_and_not_on_its_position() -> None:
     documents = Documents(
         np.array([0, 2, 4, 6]), np.array([0, 2, 0, 3, 0, 2], np.int32), np.array([4, 5, 4, 5, 4, 5], np.int32),
         np.array([0, 2, 4, 6]), np.array([0, 1] * 3, np.int32),
     )  # fmt: skip
-    assert seed_of(documents, 0, 3) == seed_of(documents, 2, 3)
-    assert seed_of(documents, 0, 3) != seed_of(documents, 1, 3)
-    assert seed_of(documents, 0, 3) != seed_of(documents, 0, 4)
+    assert document_seed(documents, 0, 3) == document_seed(documents, 2, 3)
+    assert document_seed(documents, 0, 3) != document_seed(documents, 1, 3)
+    assert document_seed(documents, 0, 3) != document_seed(documents, 0, 4)

@@ -14,7 +14,7 @@ from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import initial_posterior
-from tagtopic.inference.types import State
+from tagtopic.inference.types import VariationalPosterior
 from tagtopic.models import LDA, TWDA, TWTM, _settings
 from tagtopic.models._base import TagTopicModel
 from tagtopic.models._online import SWEEPS, TOLERANCE, OnlineLearner, OnlinePasses, Running, States
@@ -87,9 +87,14 @@ def test_documents_are_taken_up_where_they_were_left(kind: type[TagTopicModel], 
         random = np.random.default_rng(0)
         rows = np.sort(random.permutation(len(SMALL))[:90])
         others = np.setdiff1d(np.arange(len(SMALL)), rows)
-        before, moved = states.take(others), State(*(part + random.random(part.shape) for part in states.take(rows)))
+        before, moved = (
+            states.take(others),
+            VariationalPosterior(*(part + random.random(part.shape) for part in states.take(rows))),
+        )
         states.put(rows, moved)
-        kept = State._fields if kind is TWDA else ("xi", "xi_latent")  # without a latent tag nobody has a rho
+        kept = (
+            VariationalPosterior._fields if kind is TWDA else ("xi", "xi_latent")
+        )  # without a latent tag nobody has a rho
         for name in kept:
             mine, expected = getattr(states.take(rows), name), getattr(moved, name)
             np.testing.assert_array_equal(mine, expected.astype(mine.dtype), err_msg=name)

@@ -9,7 +9,7 @@ import pytest
 
 from tagtopic import LDA, TWDA, TWTM
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.inference.types import Behind, Parameters, Priors
+from tagtopic.inference.types import CountTotals, Parameters, Priors
 from tagtopic.models._snapshot import (
     ARRAYS,
     IN_SNAPSHOTS,
@@ -32,7 +32,7 @@ SIZES = {TOPICS: 3, WORDS: CORPUS.n_words, TAGS: CORPUS.n_tags, ITERATIONS: 2}
 def snapshot(*, leave_one_out: bool) -> Snapshot:
     random = np.random.default_rng(0)
     beta = random.random(5)
-    behind = Behind(random.random(3), random.random(4), beta) if leave_one_out else None
+    behind = CountTotals(random.random(3), random.random(4), beta) if leave_one_out else None
     psi, theta = random.random((5, 3)), random.random((4, 3))
     parameters = Parameters(psi, theta, random.random(4), 2.5, random.random(3), True, behind)
     return Snapshot(parameters, Priors(random.random(3), beta), random.random(3), random.random(4))
@@ -59,7 +59,7 @@ def test_a_snapshot_survives_as_arrays(leave_one_out: bool) -> None:
     assert after.to_arrays("best.").keys() == arrays.keys()
     for name, array in after.to_arrays("best.").items():
         np.testing.assert_array_equal(array, arrays[name], err_msg=name)
-    assert (after.parameters.behind is not None) == leave_one_out
+    assert (after.parameters.totals is not None) == leave_one_out
     assert (after.parameters.pi_latent, after.parameters.latent) == (2.5, True)
     shapes = snapshot_shapes({TOPICS: 3, WORDS: 5, TAGS: 4})
     assert {name.removeprefix("best.") for name in arrays} == {

@@ -12,7 +12,7 @@ from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine
-from tagtopic.inference.priors.topic_words import better_word_prior, occurrence_logs, with_word_prior
+from tagtopic.inference.priors.topic_words import log_occurrences, replace_word_prior, update_word_prior
 from tagtopic.models import LDA, TWDA, _settings
 from tagtopic.models._base import TagTopicModel
 from tagtopic.models._validation import HeldOut, hold_out
@@ -23,7 +23,7 @@ ESTIMATED: dict[str, Any] = {"topic_word_prior": "estimate", "random_state": 0}
 
 
 def as_in_em(beta: float) -> Any:
-    """After a few iterations under this mean beta: what ``better_word_prior`` asks for, and the sums behind psi."""
+    """After a few iterations under this mean beta: what ``update_word_prior`` asks for, and the sums behind psi."""
     model = TWDA(20, topic_word_prior=beta, dtype="float64", random_state=0)
     with hold_out(TRAIN, 0.4, 0) as (training, held):
         assert isinstance(held, HeldOut)
@@ -35,7 +35,7 @@ def as_in_em(beta: float) -> Any:
                 sums = session.e_step(parameters, empty, sweeps=3)
                 counts = sums.psi.copy()
                 found = session.m_step(sums, priors)
-                parameters = replace(parameters, psi=found.psi, theta=found.theta, behind=found.behind(priors))
+                parameters = replace(parameters, psi=found.psi, theta=found.theta, totals=found.totals(priors))
             return held, session.posterior, parameters, priors, found.topic_sizes, counts, training.word_counts()
 
 
@@ -53,9 +53,9 @@ def value_under(beta: Any, held: HeldOut, state: Any, parameters: Any, counts: A
 @pytest.mark.parametrize("start", [0.02, 3.0])
 def test_what_is_found_betters_held_out_words_more_than_its_neighbours(start: float) -> None:
     held, state, parameters, priors, sizes, counts, occurrences = as_in_em(start)
-    logs, beta = occurrence_logs(occurrences), priors.beta
+    logs, beta = log_occurrences(occurrences), priors.beta
     with ThreadPool(1) as workers:
-        found = better_word_prior(beta, logs, sizes, held, state, parameters, workers)
+        found = update_word_prior(beta, logs, sizes, held, state, parameters, workers)
     value = value_under(found, held, state, parameters, counts)
     assert value > value_under(beta, held, state, parameters, counts) + 1
     assert 0.5 - 1e-6 <= found.sum() / beta.sum() <= 2 + 1e-6
@@ -72,11 +72,11 @@ def test_psi_is_what_the_m_step_would_have_made_of_the_other_prior() -> None:
     _, _, parameters, priors, sizes, counts, _ = as_in_em(0.3)
     beta = priors.beta * np.linspace(0.5, 2.0, len(priors.beta))
     with ThreadPool(2) as workers:
-        made = with_word_prior(parameters, sizes, priors.beta, beta, workers)
+        made = replace_word_prior(parameters, sizes, priors.beta, beta, workers)
     np.testing.assert_allclose(made.psi, psi_under(beta, counts), rtol=1e-9)
-    assert made.behind is not None
-    np.testing.assert_allclose(made.behind.topics, sizes + beta.sum())
-    assert made.behind.word_prior is beta
+    assert made.totals is not None
+    np.testing.assert_allclose(made.totals.topics, sizes + beta.sum())
+    assert made.totals.word_prior is beta
 
 
 @pytest.mark.parametrize("kind", [LDA, TWDA])

@@ -23,7 +23,7 @@ from tagtopic._core.optional import require
 from tagtopic._core.threads import effective_n_jobs
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import move_columns
-from tagtopic.inference.likelihood import LEAST
+from tagtopic.inference.likelihood import MIN_PROBABILITY
 from tagtopic.models import _inputs
 
 BaselineError = ForeignLibraryError
@@ -290,7 +290,7 @@ def tag_log_likelihood_matrix(counts: Any, tag_topics: Floats, topic_words: Floa
     scores = np.empty((counts.shape[0], len(tag_topics)))
     for first in range(0, len(tag_topics), BATCH_TAGS):
         tags = slice(first, first + BATCH_TAGS)
-        logs = np.log(np.maximum(words @ np.asarray(tag_topics[tags], np.float64).T, LEAST))
+        logs = np.log(np.maximum(words @ np.asarray(tag_topics[tags], np.float64).T, MIN_PROBABILITY))
         scores[:, tags] = occurring_counts @ logs
     return scores
 

@@ -16,16 +16,15 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Float64s, Floats, read_only
-from tagtopic._core.parallel import CHUNK_ROWS, cut_rows
+from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus.interface import RemoteCorpus
 from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors
-from tagtopic.inference.m_step import FLOOR, column_totals, normalise_columns, normalise_rows, weighted_log_sum
-from tagtopic.inference.methods import InferenceMethod, method_of
+from tagtopic.inference.m_step import log_prior, maximise
+from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.tag_weights import Evidence, HyperPrior
-from tagtopic.inference.types import Behind, Model, Parameters, Priors, Shares, State
+from tagtopic.inference.types import CountTotals, Parameters, Priors, VariationalPosterior
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -82,9 +81,9 @@ class MStep(NamedTuple):
     topic_sizes: Float64s
     tag_sizes: Float64s
 
-    def behind(self, priors: Priors) -> Behind:
+    def totals(self, priors: Priors) -> CountTotals:
         """Return the totals that psi and theta were normalised by."""
-        return Behind(self.topic_sizes + priors.beta.sum(), self.tag_sizes + priors.alpha.sum(), priors.beta)
+        return CountTotals(self.topic_sizes + priors.beta.sum(), self.tag_sizes + priors.alpha.sum(), priors.beta)
 
 
 class Engine(ABC):
@@ -111,7 +110,7 @@ class Engine(ABC):
 
     @abstractmethod
     def session(
-        self, corpus: Any, parameters: Parameters, inference: str, *, posterior: State | None = None
+        self, corpus: Any, parameters: Parameters, inference: str, *, posterior: VariationalPosterior | None = None
     ) -> Session:
         """Open a session over a corpus; use it as a context manager.
 
@@ -123,7 +122,7 @@ class Engine(ABC):
             The parameters of the first E-step, which determine the documents' initial posteriors.
         inference : str
             The inference method.
-        posterior : State or None, default=None
+        posterior : VariationalPosterior or None, default=None
             Posteriors to start from, updated in place; None initialises them at the priors.
 
         Returns
@@ -288,7 +287,7 @@ class Session(ABC):
 
     @property
     @abstractmethod
-    def posterior(self) -> State:
+    def posterior(self) -> VariationalPosterior:
         """The variational parameters of all documents after the last E-step."""
 
     @abstractmethod
@@ -339,7 +338,7 @@ class Session(ABC):
     def latent_log_expectations(self) -> tuple[Float64s, int]:
         """Return the sum over documents of E[log lambda], and the number of documents: mu is estimated from it."""
 
-    def restore(self, posterior: State) -> None:
+    def restore(self, posterior: VariationalPosterior) -> None:
         """Continue from saved posteriors of the same documents.
 
         Raises
@@ -347,7 +346,7 @@ class Session(ABC):
         ValueError
             If an array has another shape.
         """
-        for name, mine, saved in zip(State._fields, self.posterior, posterior, strict=True):
+        for name, mine, saved in zip(VariationalPosterior._fields, self.posterior, posterior, strict=True):
             if mine.shape != saved.shape:  # NumPy would repeat one number, or one row, for all documents
                 raise ValueError(f"{name} has the shape {saved.shape}: expected {mine.shape}")
             mine[:] = saved
@@ -370,56 +369,9 @@ class Session(ABC):
         -------
         MStep
         """
-        chunks = cut_rows(len(statistics.psi), CHUNK_ROWS)
-        parts = self.map(lambda rows: column_totals(statistics.psi, *rows), chunks)
-        topic_sizes = np.sum(parts, axis=0)
-        word_floor = FLOOR if priors.beta.min() == 0 else 0.0
-        totals = topic_sizes + priors.beta.sum()
-        totals[totals == 0] = 1.0  # a topic without words under maximum likelihood: only the floor is left
-        self.map(lambda rows: normalise_columns(statistics.psi, *rows, priors.beta, totals, word_floor), chunks)
-        # where the logarithm of theta is taken, it may never be zero
-        tag_sizes = statistics.theta.sum(axis=1, dtype=np.float64)
-        tag_floor = FLOOR if self.method.is_geometric or priors.alpha.min() == 0 else 0.0
-        normalise_rows(statistics.theta, priors.alpha, tag_floor)
-        return MStep(statistics.psi, statistics.theta, topic_sizes, tag_sizes)
+        sizes = maximise(statistics.psi, statistics.theta, priors, self.method, self)
+        return MStep(statistics.psi, statistics.theta, *sizes)
 
     def log_prior(self, parameters: Parameters, priors: Priors) -> float:
         """Return sum alpha log theta + sum beta log psi, the priors' part of the objective (under "cvb0" zero)."""
-        if not self.method.is_penalised:
-            return 0.0
-        psi, theta = parameters.psi, parameters.theta
-        chunks = cut_rows(len(psi), CHUNK_ROWS)
-        parts = self.map(lambda rows: weighted_log_sum(psi, *rows, priors.beta), chunks)
-        if len(theta) and priors.alpha.any():
-            logs = np.log(np.maximum(theta, 1e-38)).sum(axis=0, dtype=np.float64)
-            parts.append(float(priors.alpha @ logs))
-        return float(np.sum(parts))
-
-
-def as_model(parameters: Parameters, method: InferenceMethod) -> Model:
-    """The parameters as the kernels take them."""
-    rows = np.log(parameters.theta) if method.is_geometric else parameters.theta
-    shares = _shares(parameters) if method.is_leave_one_out else _no_shares(parameters)
-    return Model(
-        read_only(parameters.psi), read_only(rows), read_only(parameters.pi), float(parameters.pi_latent),
-        read_only(parameters.mu), parameters.latent, shares,
-    )  # fmt: skip
-
-
-def _no_shares(parameters: Parameters) -> Shares:
-    none = np.empty(0, parameters.psi.dtype)
-    return Shares(none, none, none)
-
-
-def _shares(parameters: Parameters) -> Shares:
-    """One word's share; before the first M-step nobody has one."""
-    dtype, behind = parameters.psi.dtype, parameters.behind
-    if behind is None:
-        return Shares(*(np.zeros(n, dtype) for n in (len(parameters.mu), len(parameters.theta), len(parameters.psi))))
-    topics, tags = (_inverse(sizes).astype(dtype) for sizes in (behind.topics, behind.tags))
-    return Shares(topics, tags, behind.word_prior.astype(dtype))
-
-
-def _inverse(sizes: Float64s) -> Float64s:
-    """1 / size; nothing where there is nothing."""
-    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        return log_prior(parameters, priors, self) if self.method.is_penalised else 0.0

@@ -15,7 +15,7 @@ from tagtopic._core.memmap import SPILL_AT, TemporaryArrays, release
 from tagtopic._core.parallel import CHUNK_ROWS, Parallel, cut_evenly, cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus.interface import RemoteCorpus
-from tagtopic.engines.base import Engine, Session, Statistics, as_model
+from tagtopic.engines.base import Engine, Session, Statistics
 from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, blocks_of
 from tagtopic.engines.posterior import (
     SWEEPS,
@@ -27,12 +27,18 @@ from tagtopic.engines.posterior import (
     tag_shares,
 )
 from tagtopic.engines.weight_evidence import CorpusEvidence
-from tagtopic.inference.cvb0 import add_tags_leaving_out, add_words_leaving_out
-from tagtopic.inference.e_step import infer_documents, room_for
+from tagtopic.inference.cvb0 import add_tag_statistics_cvb0, add_word_statistics_cvb0
+from tagtopic.inference.e_step import allocate_buffers, infer_documents
 from tagtopic.inference.m_step import add_scaled_rows
 from tagtopic.inference.priors.latent_topics import sum_log_latent
 from tagtopic.inference.priors.tag_weights import HyperPrior, update_weight_prior
-from tagtopic.inference.types import Evaluation, Model, Parameters, State
+from tagtopic.inference.types import (
+    DocumentStatistics,
+    KernelParameters,
+    Parameters,
+    VariationalPosterior,
+    kernel_parameters,
+)
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -102,7 +108,7 @@ class LocalEngine(Engine):
         parameters: Parameters,
         inference: str,
         *,
-        posterior: State | None = None,
+        posterior: VariationalPosterior | None = None,
     ) -> LocalSession:
         """Open a session over a corpus; see ``Engine.session``."""
         if isinstance(corpus, RemoteCorpus):
@@ -110,7 +116,12 @@ class LocalEngine(Engine):
         return self._session(corpus, parameters, inference, posterior, self.block_entries)
 
     def _session(
-        self, corpus: Corpus, parameters: Parameters, inference: str, posterior: State | None, block_entries: int
+        self,
+        corpus: Corpus,
+        parameters: Parameters,
+        inference: str,
+        posterior: VariationalPosterior | None,
+        block_entries: int,
     ) -> LocalSession:
         resources = ExitStack()
         blocks = list(blocks_of(corpus, block_entries))
@@ -162,7 +173,7 @@ class LocalSession(Session):
         Threads over the documents of a block, and over the rows of psi.
     blocks : list of Block
         The documents.
-    posterior : State
+    posterior : VariationalPosterior
         Their posteriors, updated in place.
     resources : ExitStack or None, default=None
         What ``close`` releases.
@@ -175,7 +186,7 @@ class LocalSession(Session):
         inference: str,
         pool: ThreadPool,
         blocks: list[Block],
-        posterior: State,
+        posterior: VariationalPosterior,
         resources: ExitStack | None = None,
         *,
         streamed: bool = False,
@@ -186,7 +197,7 @@ class LocalSession(Session):
         self._posterior = posterior
 
     @property
-    def posterior(self) -> State:
+    def posterior(self) -> VariationalPosterior:
         """The variational parameters of all documents after the last E-step."""
         return self._posterior
 
@@ -197,11 +208,11 @@ class LocalSession(Session):
         self.map(lambda rows: statistics.psi[slice(*rows)].fill(0), cut_rows(len(statistics.psi), CHUNK_ROWS))
         statistics.theta[:] = 0
         statistics.objective = 0.0
-        model = as_model(parameters, self.method)
+        given = kernel_parameters(parameters, self.method)
         self.blocks[0].index()
         for block, following in zip(self.blocks, [*self.blocks[1:], None], strict=True):
-            evaluation = self._infer_block(block, model, sweeps, tolerance, in_word_order=True, following=following)
-            self._add_block(block, model, evaluation, statistics)
+            found = self._infer_block(block, given, sweeps, tolerance, in_word_order=True, following=following)
+            self._add_block(block, given, found, statistics)
             if self.streamed:
                 block.forget()
                 release(*block_posterior(self.posterior, block))
@@ -215,9 +226,9 @@ class LocalSession(Session):
         list of float
             The objective of each block, summed over its documents.
         """
-        model = as_model(parameters, self.method)
-        found = (self._infer_block(block, model, sweeps, tolerance) for block in self.blocks)
-        return [float(evaluation.objective.sum()) for evaluation in found]
+        given = kernel_parameters(parameters, self.method)
+        found = (self._infer_block(block, given, sweeps, tolerance) for block in self.blocks)
+        return [float(block.objective.sum()) for block in found]
 
     def update_weight_prior(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
         """Maximise the objective over pi, from all documents at once; see ``Session.update_weight_prior``."""
@@ -236,26 +247,26 @@ class LocalSession(Session):
     def _infer_block(
         self,
         block: Block,
-        model: Model,
+        parameters: KernelParameters,
         sweeps: int,
         tolerance: float,
         *,
         in_word_order: bool = False,
         following: Block | None = None,
-    ) -> Evaluation:
+    ) -> DocumentStatistics:
         """Update the posteriors of a block's documents, in all threads; one first indexes the ``following`` block."""
-        n_topics, dtype = model.psi.shape[1], model.psi.dtype
+        n_topics, dtype = parameters.psi.shape[1], parameters.psi.dtype
         first_tag, last_tag = block.tag_range
-        leaving_out = int(self.method.is_leave_one_out)
-        evaluation = Evaluation(
+        corrected = int(self.method.is_leave_one_out)
+        out = DocumentStatistics(
             mix=np.empty((block.n_documents, n_topics), dtype),
-            pull=np.empty((block.n_documents, n_topics), dtype),
-            ratios=np.empty(block.word_entries, dtype),
+            gradient=np.empty((block.n_documents, n_topics), dtype),
+            count_ratios=np.empty(block.word_entries, dtype),
             weights=np.empty(last_tag - first_tag, dtype),
             objective=np.empty(block.n_documents),
-            own_mix=np.empty((block.n_documents * leaving_out, n_topics), dtype),
-            own_pull=np.empty((block.n_documents * leaving_out, n_topics), dtype),
-            inverses=np.empty(block.word_entries * leaving_out, dtype),
+            mix_correction=np.empty((block.n_documents * corrected, n_topics), dtype),
+            gradient_correction=np.empty((block.n_documents * corrected, n_topics), dtype),
+            inverse_probabilities=np.empty(block.word_entries * corrected, dtype),
         )
         posterior = block_posterior(self.posterior, block)
         slots = block.by_word.slots if in_word_order else np.arange(block.word_entries, dtype=np.int32)
@@ -265,41 +276,44 @@ class LocalSession(Session):
                 following.index()
                 return
             which = block.documents, *documents
-            room = room_for(*which, model.psi)
-            infer_documents(room, self.method.code, *which, model, posterior, evaluation, slots, sweeps, tolerance)
+            buffers, code = allocate_buffers(*which, parameters.psi), self.method.code
+            infer_documents(buffers, code, *which, parameters, posterior, out, slots, sweeps, tolerance)
 
         chunks = cut_evenly(block.documents.word_starts, CHUNK_ENTRIES)
         self.map(infer, chunks if following is None else [INDEX_NEXT, *chunks])
-        return evaluation
+        return out
 
-    def _add_block(self, block: Block, model: Model, evaluation: Evaluation, statistics: Statistics) -> None:
+    def _add_block(
+        self, block: Block, parameters: KernelParameters, found: DocumentStatistics, statistics: Statistics
+    ) -> None:
         """Add a block's expected counts, word by word and tag by tag: no two threads write the same row."""
         by_word, by_tag = block.by_word, block.by_tag
-        tag_weights = np.empty_like(evaluation.weights)
-        tag_weights[by_tag.slots] = evaluation.weights
-        tag_factor = model.tag_rows[:0] if self.method.is_geometric else model.tag_rows
+        tag_weights = np.empty_like(found.weights)
+        tag_weights[by_tag.slots] = found.weights
+        tag_factors = parameters.tag_rows[:0] if self.method.is_geometric else parameters.tag_rows
+        leave_one_out = parameters.leave_one_out
 
         def add_words(words: tuple[int, int]) -> None:
             if not self.method.is_leave_one_out:
-                add_scaled_rows(by_word, *words, evaluation.ratios, evaluation.mix, model.psi, statistics.psi)
+                add_scaled_rows(by_word, *words, found.count_ratios, found.mix, parameters.psi, statistics.psi)
                 return
-            add_words_leaving_out(
-                by_word, *words, evaluation.ratios, evaluation.inverses, evaluation.mix, evaluation.own_mix,
-                model.psi, model.shares.word_prior, model.shares.topic, statistics.psi,
+            add_word_statistics_cvb0(
+                by_word, *words, found.count_ratios, found.inverse_probabilities, found.mix, found.mix_correction,
+                parameters.psi, leave_one_out.word_prior, leave_one_out.inverse_topic_totals, statistics.psi,
             )  # fmt: skip
 
         def add_tags(tags: tuple[int, int]) -> None:
             if not self.method.is_leave_one_out:
-                add_scaled_rows(by_tag, *tags, tag_weights, evaluation.pull, tag_factor, statistics.theta)
+                add_scaled_rows(by_tag, *tags, tag_weights, found.gradient, tag_factors, statistics.theta)
                 return
-            add_tags_leaving_out(
-                by_tag, *tags, tag_weights, evaluation.pull, evaluation.own_pull,
-                model.tag_rows, model.shares.tag, statistics.theta,
+            add_tag_statistics_cvb0(
+                by_tag, *tags, tag_weights, found.gradient, found.gradient_correction,
+                parameters.tag_rows, leave_one_out.inverse_tag_totals, statistics.theta,
             )  # fmt: skip
 
         self.map(add_words, cut_evenly(by_word.starts, CHUNK_ENTRIES))
         self.map(add_tags, cut_evenly(by_tag.starts, CHUNK_ENTRIES))
-        statistics.objective += float(evaluation.objective.sum())
+        statistics.objective += float(found.objective.sum())
 
 
 def latent_log_expectations(rho: Floats, ranges: list[tuple[int, int]], parallel: Parallel) -> tuple[Float64s, int]:

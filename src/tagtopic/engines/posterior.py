@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from tagtopic._core.arrays import Floats, owners_of
 from tagtopic._core.memmap import release
 from tagtopic._core.parallel import cut_rows
-from tagtopic.inference.types import Parameters, State
+from tagtopic.inference.types import Parameters, VariationalPosterior
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -83,7 +83,7 @@ def tag_shares(corpus: Corpus, xi: Floats, xi_latent: Floats) -> tuple[Floats, F
 
 def empty_posterior(
     n_entries: int, n_documents: int, parameters: Parameters, *, each_rho: bool, empty: Callable[..., Any] = np.empty
-) -> State:
+) -> VariationalPosterior:
     """Allocate posteriors; without ``each_rho`` all documents share one row of rho.
 
     Parameters
@@ -101,14 +101,18 @@ def empty_posterior(
 
     Returns
     -------
-    State
+    VariationalPosterior
     """
     dtype = parameters.psi.dtype
     n_rows = n_documents if each_rho else 1
-    return State(empty(n_entries, dtype), empty(n_documents, dtype), empty((n_rows, len(parameters.mu)), dtype))
+    return VariationalPosterior(
+        empty(n_entries, dtype), empty(n_documents, dtype), empty((n_rows, len(parameters.mu)), dtype)
+    )
 
 
-def initial_posterior(corpus: Corpus, parameters: Parameters, empty: Callable[..., Any] = np.empty) -> State:
+def initial_posterior(
+    corpus: Corpus, parameters: Parameters, empty: Callable[..., Any] = np.empty
+) -> VariationalPosterior:
     """Return each document's prior plus its words, divided among tags and topics in proportion to the prior."""
     untagged = np.diff(corpus.tags.indptr) == 0
     each = bool(parameters.latent or untagged.any())
@@ -117,7 +121,7 @@ def initial_posterior(corpus: Corpus, parameters: Parameters, empty: Callable[..
     for first, last in cut_rows(len(corpus), INITIAL_ROWS):
         entries = slice(int(corpus.tags.indptr[first]), int(corpus.tags.indptr[last]))
         rho = posterior.rho[first:last] if each else posterior.rho
-        part = State(posterior.xi[entries], posterior.xi_latent[first:last], rho)
+        part = VariationalPosterior(posterior.xi[entries], posterior.xi_latent[first:last], rho)
         starts, tags = corpus.tags.indptr[first : last + 1], corpus.tags.indices[entries]
         fill_posterior(part, starts, tags, lengths[first:last], parameters, each_rho=each)
         release(part.xi, part.rho)
@@ -125,7 +129,7 @@ def initial_posterior(corpus: Corpus, parameters: Parameters, empty: Callable[..
 
 
 def fill_posterior(
-    posterior: State, tag_starts: Any, tags: Any, lengths: Any, parameters: Parameters, *, each_rho: bool
+    posterior: VariationalPosterior, tag_starts: Any, tags: Any, lengths: Any, parameters: Parameters, *, each_rho: bool
 ) -> None:
     """Set the initial posteriors of some documents, from their tags and lengths."""
     sizes = np.diff(tag_starts)
@@ -162,8 +166,8 @@ class Extent(Protocol):
         ...
 
 
-def block_posterior(posterior: State, block: Extent) -> State:
+def block_posterior(posterior: VariationalPosterior, block: Extent) -> VariationalPosterior:
     """Return views of a block's part of the posteriors."""
     first_tag, last_tag = block.tag_range
     rho = posterior.rho if len(posterior.rho) == 1 else posterior.rho[block.first : block.last]
-    return State(posterior.xi[first_tag:last_tag], posterior.xi_latent[block.first : block.last], rho)
+    return VariationalPosterior(posterior.xi[first_tag:last_tag], posterior.xi_latent[block.first : block.last], rho)

@@ -17,7 +17,7 @@ from tagtopic.inference.priors.tag_weights import (
     sum_prior_digammas,
     sum_prior_log_gammas,
 )
-from tagtopic.inference.types import Parameters, State
+from tagtopic.inference.types import Parameters, VariationalPosterior
 
 PART_ENTRIES = 1 << 20
 """Tag entries in a unit of parallel work. Sums are added part by part: the bits of the result depend on it."""
@@ -32,7 +32,7 @@ class CorpusEvidence:
         Document d has the tags ``tags[starts[d]:starts[d + 1]]``.
     tags : ndarray
         The tag of each (document, tag) entry.
-    posterior : State
+    posterior : VariationalPosterior
         The posteriors of the documents.
     parameters : Parameters
         The current parameters.
@@ -46,7 +46,7 @@ class CorpusEvidence:
         self,
         starts: Int64s,
         tags: Int32s,
-        posterior: State,
+        posterior: VariationalPosterior,
         parameters: Parameters,
         parallel: Parallel,
         part_entries: int = PART_ENTRIES,
@@ -89,7 +89,7 @@ class CorpusEvidence:
         return slice(int(self.starts[part[0]]), int(self.starts[part[1]]))
 
 
-def block_evidence(block: Block, posterior: State, *, latent: bool) -> WeightEvidence:
+def block_evidence(block: Block, posterior: VariationalPosterior, *, latent: bool) -> WeightEvidence:
     """Return the evidence of one block, with the latent tag as an entry; documents with a single tag have none."""
     starts = block.documents.tag_starts - block.documents.tag_starts[0]
     tags = block.documents.tags[slice(*block.tag_range)]

@@ -104,7 +104,7 @@ def tag_score_batches(model: Any, corpus: Corpus) -> Iterator[tuple[slice, Float
     from tagtopic.baselines.base import tag_log_likelihood_matrix
 
     known, parameters = model.aligned(corpus), model.parameters_
-    mixes = parameters.mixes_of_one_tag()
+    mixes = parameters.expected_mix_by_tag()
     for first in range(0, len(known), BATCH_DOCUMENTS):
         batch = slice(first, min(first + BATCH_DOCUMENTS, len(known)))
         scores = tag_log_likelihood_matrix(known[batch].counts, mixes, parameters.psi)

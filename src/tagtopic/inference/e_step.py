@@ -1,95 +1,97 @@
-"""The E-step: infer each document's tag weights and topic mix, by sweeps over its words and tags.
+"""The E-step: infer each document's tag weights and topic mix.
 
-One sweep, for a document with words w (count c_w), tags j and, where it has one, the latent tag:
+One sweep, for a document with words w (count c_w), tags j, and the latent tag where it has one:
 
-    xi, rho -> weights a_j, rows t_jk -> mix e_k -> s_w = sum_k e_k psi_wk -> M_k = sum_w c_w psi_wk / s_w -> xi, rho
+    a_j, t_jk  from xi and rho                     weights, and the topic distributions of the tags
+    e_k = sum_j a_j t_jk                           topic mix
+    s_w = sum_k e_k psi_wk                         word probabilities
+    M_k = sum_w c_w psi_wk / s_w                   gradient of the log likelihood sum_w c_w log s_w in e_k
+    n_jk = a_j t_jk M_k                            expected counts
+    xi_j = pi_j + sum_k n_jk,  rho_k = mu_k + n_latent,k
 
-The methods differ in how a and e come from xi and rho, and in how xi is moved; the word pass, where most of the
-time goes, is one, and another under "cvb0". gamma (words x topics) is never stored. The readable twin of all this is
-``reference.py``.
-
-One document under inference: its working arrays, and how weights, topic mix, xi and rho come from each other.
-
-The equations are those of the inference methods; their readable twin is ``reference.py``.
+as in "map" and "mixture", which differ in a and t only. "cvb0" subtracts each token's own expected counts (see
+``cvb0``); in "paper" the mix is geometric and xi has no closed form (see ``paper``). The cost of a sweep is
+O(words x topics + tags x topics); responsibilities (words x topics) are not stored. ``reference`` has the readable
+twins.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s
 from tagtopic._core.intrinsics import AHEAD, borrow, prefetch_row, product_with_row, products_with_four, total_of
 from tagtopic._core.jit import compiled, compiled_reordering
-from tagtopic.inference.cvb0 import pass_leaving_out
+from tagtopic.inference.cvb0 import mix_correction_cvb0, update_posterior_cvb0, word_pass_cvb0
 from tagtopic.inference.methods import CVB0, MAP, MIXTURE, PAPER
-from tagtopic.inference.paper import ascend_weights
+from tagtopic.inference.paper import update_posterior_paper
 from tagtopic.inference.special import digamma, dirichlet_divergence
-from tagtopic.inference.types import Documents, Evaluation, Model, Shares, State
+from tagtopic.inference.types import (
+    Documents,
+    DocumentStatistics,
+    KernelParameters,
+    LeaveOneOut,
+    VariationalPosterior,
+    Workspace,
+)
 
+Buffers = tuple[Floats, Floats, Floats, Float64s, Float64s]
+"""Memory for workspaces: rows of psi, then arrays by word, by topic, of the latent tag, and by tag.
 
-class Sheet(NamedTuple):
-    """One document's working arrays. The latent tag, where ``latent`` is true, is the last of prior, xi and weights."""
-
-    tags: Int32s
-    latent: bool
-    prior: Float64s
-    xi: Float64s
-    rho: Float64s
-    weights: Float64s
-    latent_row: Float64s
-    rows: Floats
-    counts: Floats
-    sums: Floats
-    mix: Floats
-    pull: Floats
-    word_prior: Floats
-    inverses: Floats
-    own_mix: Floats
-    own_pull: Floats
+Arrays of one kind are rows of one buffer. As separate arrays they gave the same results but for the last bits, and only
+with few topics (6, not 20): loops are then compiled differently.
+"""
 
 
 @compiled
-def expect(method: int, sheet: Sheet) -> None:
-    """The tag weights a and the latent tag's row from xi and rho: the line in which "mixture" and "map" differ."""
-    total = sheet.xi.sum()
+def expected_weights(method: int, document: Workspace) -> None:
+    """Compute the weights a and the latent tag's row t from xi and rho.
+
+    map, cvb0:  ``weights = xi / xi.sum(); latent_row = rho / rho.sum()``
+    mixture:    ``weights = exp(digamma(xi) - digamma(xi.sum()))``, latent_row alike
+    paper:      ``weights = xi / xi.sum(); latent_row = digamma(rho) - digamma(rho.sum())``
+    """
+    total = document.xi.sum()
     if method != MIXTURE:
-        for j in range(sheet.xi.shape[0]):
-            sheet.weights[j] = sheet.xi[j] / total
+        for j in range(document.xi.shape[0]):
+            document.weights[j] = document.xi[j] / total
     else:
         centre = digamma(total)
-        for j in range(sheet.xi.shape[0]):
-            sheet.weights[j] = math.exp(digamma(sheet.xi[j]) - centre)
-    if not sheet.latent:
+        for j in range(document.xi.shape[0]):
+            document.weights[j] = math.exp(digamma(document.xi[j]) - centre)
+    if not document.latent:
         return
-    total = total_of(sheet.rho)
+    total = total_of(document.rho)
     if method in (MAP, CVB0):
-        for k in range(sheet.rho.shape[0]):
-            sheet.latent_row[k] = sheet.rho[k] / total
+        for k in range(document.rho.shape[0]):
+            document.latent_row[k] = document.rho[k] / total
         return
     centre = digamma(total)
-    for k in range(sheet.rho.shape[0]):
-        expected_log = digamma(sheet.rho[k]) - centre
-        sheet.latent_row[k] = expected_log if method == PAPER else math.exp(expected_log)
+    for k in range(document.rho.shape[0]):
+        expected_log = digamma(document.rho[k]) - centre
+        document.latent_row[k] = expected_log if method == PAPER else math.exp(expected_log)
 
 
 @compiled_reordering
-def mix_rows(method: int, tag_rows: Floats, sheet: Sheet) -> float:
-    """e_k = sum_j a_j t_jk, or under "paper" exp of it; returns the logarithm of the scale taken out of e."""
-    mix, tags = sheet.mix, sheet.tags
+def topic_mix(method: int, tag_rows: Floats, document: Workspace) -> float:
+    """Compute ``mix = weights @ vstack([tag_rows[tags], latent_row])``; "paper": the exponential of it.
+
+    Returns the logarithm of a factor that was divided out of e ("paper"), otherwise 0.
+    """
+    mix, tags = document.mix, document.tags
     n_topics = mix.shape[0]
     mix[:] = 0
     for j in range(tags.shape[0]):
-        a = mix.dtype.type(sheet.weights[j])
+        a = mix.dtype.type(document.weights[j])
         row = tags[j]
         for k in range(n_topics):
             mix[k] += a * tag_rows[row, k]
-    if sheet.latent:
-        a_latent = sheet.weights[tags.shape[0]]
+    if document.latent:
+        a_latent = document.weights[tags.shape[0]]
         for k in range(n_topics):
-            mix[k] += a_latent * sheet.latent_row[k]
+            mix[k] += a_latent * document.latent_row[k]
     if method != PAPER:
         return 0.0
     scale = mix[0]
@@ -100,121 +102,67 @@ def mix_rows(method: int, tag_rows: Floats, sheet: Sheet) -> float:
     return float(scale)
 
 
-@compiled
-def move_by_ascent(model: Model, sheet: Sheet) -> None:
-    """The paper's updates: xi by ascent, then rho at the new xi (at the old one the objective can fall)."""
-    n_tags = sheet.tags.shape[0]
-    gains = np.empty(sheet.xi.shape[0])
-    for j in range(n_tags):
-        gains[j] = product_with_row(model.tag_rows, sheet.tags[j], sheet.pull)
-    if sheet.latent:
-        gains[n_tags] = 0.0
-        for k in range(sheet.rho.shape[0]):
-            gains[n_tags] += sheet.latent_row[k] * sheet.pull[k]
-    ascend_weights(sheet.xi, sheet.prior, gains)
-    if sheet.latent:
-        share = sheet.xi[n_tags] / sheet.xi.sum()
-        for k in range(sheet.rho.shape[0]):
-            sheet.rho[k] = model.mu[k] + share * sheet.pull[k]
-
-
 @compiled_reordering
-def move_by_credit(model: Model, sheet: Sheet) -> None:
-    """The updates of "map" and "mixture": each tag's prior plus the words credited to it, n_jk = a_j t_jk M_k."""
-    n_tags = sheet.tags.shape[0]
-    for j in range(n_tags):
-        credit = sheet.weights[j] * product_with_row(model.tag_rows, sheet.tags[j], sheet.pull)
-        sheet.xi[j] = sheet.prior[j] + credit
-    if sheet.latent:
-        total = 0.0
-        for k in range(sheet.rho.shape[0]):
-            credit = sheet.weights[n_tags] * sheet.latent_row[k] * sheet.pull[k]
-            sheet.rho[k] = model.mu[k] + credit
-            total += credit
-        sheet.xi[n_tags] = sheet.prior[n_tags] + total
-
-
-@compiled_reordering
-def mix_own_shares(model: Model, sheet: Sheet) -> None:
-    """h_k = sum_j a_j^2 t_jk / T_j: how much of the mix one word of this document is (see ``leave_out``)."""
-    own, tags = sheet.own_mix, sheet.tags
-    own[:] = 0
-    for j in range(tags.shape[0]):
-        row = tags[j]
-        share = own.dtype.type(sheet.weights[j] ** 2) * model.shares.tag[row]
-        for k in range(own.shape[0]):
-            own[k] += share * model.tag_rows[row, k]
-    if sheet.latent:
-        latent_share = sheet.weights[tags.shape[0]] ** 2 / total_of(sheet.rho)
-        for k in range(own.shape[0]):
-            own[k] += latent_share * sheet.latent_row[k]
-
-
-@compiled_reordering
-def move_by_credit_of_others(model: Model, sheet: Sheet) -> None:
-    """The updates of "cvb0": n_jk = a_j t_jk (P_k - a_j / T_j Q_k), at least 0."""
-    n_tags = sheet.tags.shape[0]
-    n_topics = sheet.pull.shape[0]
-    for j in range(n_tags):
-        row = sheet.tags[j]
-        share = sheet.weights[j] * model.shares.tag[row]
-        total = 0.0
-        for k in range(n_topics):
-            total += model.tag_rows[row, k] * max(sheet.pull[k] - share * sheet.own_pull[k], 0.0)
-        sheet.xi[j] = sheet.prior[j] + sheet.weights[j] * total
-    if sheet.latent:
-        weight = sheet.weights[n_tags]
-        share = weight / total_of(sheet.rho)
-        total = 0.0
-        for k in range(n_topics):
-            credit = weight * sheet.latent_row[k] * max(sheet.pull[k] - share * sheet.own_pull[k], 0.0)
-            sheet.rho[k] = model.mu[k] + credit
-            total += credit
-        sheet.xi[n_tags] = sheet.prior[n_tags] + total
-
-
-@compiled_reordering
-def pass_over_words(rows: Floats, counts: Floats, mix: Floats, sums: Floats, pull: Floats) -> None:
-    """``sums = rows @ mix; pull = rows.T @ (counts / sums)``, four words at a time for the vector units."""
-    n_words, n_topics = rows.shape
-    pull[:] = 0
-    zero = pull[0]
+def word_pass(psi: Floats, counts: Floats, mix: Floats, probabilities: Floats, gradient: Floats) -> None:
+    """Compute ``probabilities = psi @ mix; gradient = psi.T @ (counts / probabilities)``, four words at a time."""
+    n_words, n_topics = psi.shape
+    gradient[:] = 0
+    zero = gradient[0]
     quads = n_words - n_words % 4
     for i in range(0, quads, 4):
-        s0, s1, s2, s3 = products_with_four(rows, i, mix)
-        sums[i], sums[i + 1], sums[i + 2], sums[i + 3] = s0, s1, s2, s3
+        s0, s1, s2, s3 = products_with_four(psi, i, mix)
+        probabilities[i], probabilities[i + 1], probabilities[i + 2], probabilities[i + 3] = s0, s1, s2, s3
         r0 = counts[i] / s0 if s0 > 0 else zero
         r1 = counts[i + 1] / s1 if s1 > 0 else zero
         r2 = counts[i + 2] / s2 if s2 > 0 else zero
         r3 = counts[i + 3] / s3 if s3 > 0 else zero
         for k in range(n_topics):
-            pull[k] += r0 * rows[i, k] + r1 * rows[i + 1, k] + r2 * rows[i + 2, k] + r3 * rows[i + 3, k]
+            gradient[k] += r0 * psi[i, k] + r1 * psi[i + 1, k] + r2 * psi[i + 2, k] + r3 * psi[i + 3, k]
     for i in range(quads, n_words):
         s0 = zero
         for k in range(n_topics):
-            s0 += mix[k] * rows[i, k]
-        sums[i] = s0
+            s0 += mix[k] * psi[i, k]
+        probabilities[i] = s0
         r0 = counts[i] / s0 if s0 > 0 else zero
         for k in range(n_topics):
-            pull[k] += r0 * rows[i, k]
+            gradient[k] += r0 * psi[i, k]
+
+
+@compiled_reordering
+def update_posterior(parameters: KernelParameters, document: Workspace) -> None:
+    """Update xi and rho by the expected counts ("map", "mixture").
+
+    ``n = weights[:, None] * rows * gradient; xi = prior + n.sum(axis=1); rho = mu + n[-1]``
+    """
+    n_tags = document.tags.shape[0]
+    for j in range(n_tags):
+        n_j = document.weights[j] * product_with_row(parameters.tag_rows, document.tags[j], document.gradient)
+        document.xi[j] = document.prior[j] + n_j
+    if document.latent:
+        total = 0.0
+        for k in range(document.rho.shape[0]):
+            n_k = document.weights[n_tags] * document.latent_row[k] * document.gradient[k]
+            document.rho[k] = parameters.mu[k] + n_k
+            total += n_k
+        document.xi[n_tags] = document.prior[n_tags] + total
 
 
 @compiled
-def weighted_logs(prior: Float64s, values: Float64s) -> float:
-    """Sum prior log values, where 0 log 0 is 0."""
+def weighted_logs(weights: Float64s, values: Float64s) -> float:
+    """Return ``weights @ log(values)``, where 0 log 0 is 0."""
     total = 0.0
-    for i in range(prior.shape[0]):
-        if prior[i] > 0:
-            total += prior[i] * math.log(max(values[i], 1e-300))
+    for i in range(weights.shape[0]):
+        if weights[i] > 0:
+            total += weights[i] * math.log(max(values[i], 1e-300))
     return total
 
 
 @compiled
-def log_likelihood(counts: Floats, sums: Floats) -> float:
-    """Sum c log s, with one logarithm for many words. A word that nothing explains counts as probability 1e-300."""
+def log_likelihood(counts: Floats, probabilities: Floats) -> float:
+    """Return ``counts @ log(maximum(probabilities, 1e-300))``, with one logarithm for several words."""
     value, product = 0.0, 1.0
-    for i in range(sums.shape[0]):
-        count, probability = float(counts[i]), float(sums[i])
+    for i in range(probabilities.shape[0]):
+        count, probability = float(counts[i]), float(probabilities[i])
         if count != 1 or probability < 1e-100:
             value += count * math.log(max(probability, 1e-300))
             continue
@@ -226,173 +174,176 @@ def log_likelihood(counts: Floats, sums: Floats) -> float:
 
 
 @compiled
-def objective(method: int, mu: Float64s, sheet: Sheet, scale: float) -> float:
-    """The document's share of the bound (of the penalised likelihood under "map"), at the sheet's xi and rho.
+def document_objective(method: int, mu: Float64s, document: Workspace, log_scale: float) -> float:
+    """Return the document's term of the objective at its xi and rho.
 
-    Under "cvb0" it is the log probability of each word by what all others say, which bounds nothing.
+    paper, mixture:  ``counts @ log(s) - KL(Dir(xi) || Dir(prior)) - KL(Dir(rho) || Dir(mu))``, a lower bound
+    map:             ``counts @ log(s) + prior @ log(weights) + mu @ log(latent_row)``
+    cvb0:            ``counts @ log(s')``, the leave-one-out log likelihood
     """
-    value = log_likelihood(sheet.counts, sheet.sums) + scale * float(total_of(sheet.counts))
+    value = log_likelihood(document.counts, document.probabilities) + log_scale * float(total_of(document.counts))
     if method == CVB0:
         return value
     if method == MAP:
-        value += weighted_logs(sheet.prior, sheet.weights)
-        return value + weighted_logs(mu, sheet.latent_row) if sheet.latent else value
-    value -= dirichlet_divergence(sheet.xi, sheet.prior)
-    return value - dirichlet_divergence(sheet.rho, mu) if sheet.latent else value
+        value += weighted_logs(document.prior, document.weights)
+        return value + weighted_logs(mu, document.latent_row) if document.latent else value
+    value -= dirichlet_divergence(document.xi, document.prior)
+    return value - dirichlet_divergence(document.rho, mu) if document.latent else value
 
 
 @compiled
 def sweep_document(
-    method: int, model: Model, sheet: Sheet, sweeps: int, tolerance: float, before: Floats, left: Floats
+    method: int, parameters: KernelParameters, document: Workspace, sweeps: int, tolerance: float
 ) -> float:
-    """Sweep one document; returns its objective where the sheet's weights, mix and pull were evaluated.
+    """Sweep one document; return its objective at the weights and mix that are left in the workspace.
 
-    The last sweep still moves xi and rho, which is the M-step of the same EM, but not under "paper": there the
-    sums for theta must be made at the xi that is kept.
+    The last sweep still updates xi and rho, as part of the same EM iteration; but not under "paper", where the
+    statistics for theta must belong to the xi that is kept.
     """
     value = 0.0
+    previous = document.previous_mix
     for sweep in range(sweeps):
-        before[:] = sheet.mix
-        expect(method, sheet)
-        scale = mix_rows(method, model.tag_rows, sheet)
+        previous[:] = document.mix
+        expected_weights(method, document)
+        log_scale = topic_mix(method, parameters.tag_rows, document)
         if method == CVB0:
-            mix_own_shares(model, sheet)
-            pass_leaving_out(
-                sheet.rows, sheet.counts, sheet.word_prior, model.shares.topic, sheet.mix, sheet.own_mix, sheet.sums,
-                sheet.inverses, sheet.pull, sheet.own_pull, left,
+            mix_correction_cvb0(parameters, document)
+            word_pass_cvb0(
+                document.psi, document.counts, document.word_prior, parameters.leave_one_out.inverse_topic_totals,
+                document.mix, document.mix_correction, document.probabilities, document.inverse_probabilities,
+                document.gradient, document.gradient_correction, document.scratch,
             )  # fmt: skip
         else:
-            pass_over_words(sheet.rows, sheet.counts, sheet.mix, sheet.sums, sheet.pull)
+            word_pass(document.psi, document.counts, document.mix, document.probabilities, document.gradient)
         if method == PAPER:
-            for k in range(before.shape[0]):
-                sheet.pull[k] *= sheet.mix[k]
+            for k in range(previous.shape[0]):
+                document.gradient[k] *= document.mix[k]
         final = sweep == sweeps - 1
         if tolerance > 0 and sweep > 0 and not final:
-            moved = 0.0
-            for k in range(before.shape[0]):
-                moved += abs(sheet.mix[k] - before[k])
-            final = moved <= tolerance * total_of(sheet.mix)
+            change = 0.0
+            for k in range(previous.shape[0]):
+                change += abs(document.mix[k] - previous[k])
+            final = change <= tolerance * total_of(document.mix)
         if final:
-            value = objective(method, model.mu, sheet, scale)
+            value = document_objective(method, parameters.mu, document, log_scale)
         if method == CVB0:
-            move_by_credit_of_others(model, sheet)
+            update_posterior_cvb0(parameters, document)
         elif method != PAPER:
-            move_by_credit(model, sheet)
+            update_posterior(parameters, document)
         elif not final:
-            move_by_ascent(model, sheet)
+            update_posterior_paper(parameters, document)
         if final:
             break
     return value
 
 
-class Room(NamedTuple):
-    """Working arrays that documents use one after the other, as long as the longest of them needs."""
-
-    rows: Floats
-    by_word: Floats
-    by_topic: Floats
-    of_latent: Float64s
-    by_tag: Float64s
-
-
-def room_for(documents: Documents, first: int, last: int, psi: Floats) -> Room:
-    """Room for each of the documents ``first:last``."""
+def allocate_buffers(documents: Documents, first: int, last: int, psi: Floats) -> Buffers:
+    """Allocate memory for the workspace of the longest of the documents ``first:last``; all use it in turn."""
     n_topics, dtype = psi.shape[1], psi.dtype
-    most_words, most_tags = (
+    n_words, n_tags = (
         int(np.diff(starts[first : last + 1]).max(initial=0))
         for starts in (documents.word_starts, documents.tag_starts)
     )
-    return Room(
-        np.empty((most_words, n_topics), dtype), np.empty((4, most_words), dtype), np.zeros((9, n_topics), dtype),
-        np.empty((2, n_topics)), np.empty((3, most_tags + 1)),
+    return (
+        np.empty((n_words, n_topics), dtype), np.empty((4, n_words), dtype), np.zeros((9, n_topics), dtype),
+        np.empty((2, n_topics)), np.empty((3, n_tags + 1)),
     )  # fmt: skip
 
 
 @compiled
-def borrow_model(model: Model) -> Model:
-    """The model, with all its arrays borrowed."""
-    shares = Shares(borrow(model.shares.topic), borrow(model.shares.tag), borrow(model.shares.word_prior))
-    return Model(
-        borrow(model.psi), borrow(model.tag_rows), borrow(model.pi), model.pi_latent, borrow(model.mu), model.latent,
-        shares,
+def document_workspace(buffers: Buffers, tags: Int32s, latent: bool, n_words: int) -> Workspace:
+    """Return the workspace of a document with these tags and ``n_words`` distinct words, as views of the buffers."""
+    psi, by_word, by_topic, of_latent, by_tag = buffers
+    size = tags.shape[0] + int(latent)
+    return Workspace(
+        tags, latent, by_tag[0, :size], by_tag[1, :size], by_tag[2, :size], of_latent[0], of_latent[1],
+        psi[:n_words], by_word[0, :n_words], by_word[1, :n_words], by_topic[0], by_topic[1], by_topic[2],
+        by_word[2, :n_words], by_word[3, :n_words], by_topic[3], by_topic[4], by_topic[5:],
+    )  # fmt: skip
+
+
+@compiled
+def borrow_parameters(parameters: KernelParameters) -> KernelParameters:
+    """The parameters, with all arrays borrowed."""
+    given = parameters.leave_one_out
+    leave_one_out = LeaveOneOut(
+        borrow(given.inverse_topic_totals), borrow(given.inverse_tag_totals), borrow(given.word_prior)
+    )
+    return KernelParameters(
+        borrow(parameters.psi), borrow(parameters.tag_rows), borrow(parameters.pi), parameters.pi_latent,
+        borrow(parameters.mu), parameters.latent, leave_one_out,
     )  # fmt: skip
 
 
 @compiled
 def infer_documents(
-    room: Room,
+    owned_buffers: Buffers,
     method: int,
     documents: Documents,
     first: int,
     last: int,
-    owned_model: Model,
-    state: State,
-    out: Evaluation,
+    owned_parameters: KernelParameters,
+    posterior: VariationalPosterior,
+    out: DocumentStatistics,
     slots: Int32s,
     sweeps: int,
     tolerance: float,
 ) -> None:
-    """Sweep documents ``first:last`` from their state; leave the state moved on and ``out`` filled.
+    """Sweep documents ``first:last``: update their ``posterior`` in place and fill ``out``.
 
-    A document stops after ``sweeps`` sweeps, or when its mix moves by no more than ``tolerance`` (relative, in sum).
-    ``slots`` says where each word entry's ratio goes. A document with no tags gets a latent tag under any model.
-    What is handed on or sliced for each document is borrowed from the caller.
+    A document is swept ``sweeps`` times, or until the change of its mix is at most ``tolerance`` (relative, summed over
+    topics). ``slots`` maps word entries to their places in ``out``. A document without tags has a latent tag in any
+    model. Arrays that are passed on or sliced for each document are borrowed from the caller.
     """
-    model, leaving_out = borrow_model(owned_model), method == CVB0
-    n_topics = model.psi.shape[1]
-    rows, words, tags = borrow(room.rows), borrow(documents.words), borrow(documents.tags)
-    by_word, by_topic, by_tag = borrow(room.by_word), borrow(room.by_topic), borrow(room.by_tag)
-    mix, pull, before, own_mix, own_pull = by_topic[0], by_topic[1], by_topic[2], by_topic[3], by_topic[4]
-    left, of_latent = by_topic[5:], borrow(room.of_latent)
-    rho, latent_row = of_latent[0], of_latent[1]
+    parameters, leave_one_out = borrow_parameters(owned_parameters), method == CVB0
+    psi_rows, by_word, by_topic, of_latent, by_tag = owned_buffers
+    buffers = borrow(psi_rows), borrow(by_word), borrow(by_topic), borrow(of_latent), borrow(by_tag)
+    n_topics = parameters.psi.shape[1]
+    words, tags = borrow(documents.words), borrow(documents.tags)
     word_base, tag_base = documents.word_starts[0], documents.tag_starts[0]
 
     for d in range(first, last):
         word_start, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
         tag_start, n_tags = documents.tag_starts[d], documents.tag_starts[d + 1] - documents.tag_starts[d]
-        latent = model.latent or n_tags == 0
-        size = n_tags + 1 if latent else n_tags
-        counts, sums = by_word[0, :n_words], by_word[1, :n_words]
-        word_prior, inverses = by_word[2, :n_words], by_word[3, :n_words]
-        xi, prior, weights = by_tag[0, :size], by_tag[1, :size], by_tag[2, :size]
+        latent = parameters.latent or n_tags == 0
+        document = document_workspace(buffers, tags[tag_start : tag_start + n_tags], latent, n_words)
         for i in range(n_words):
-            counts[i] = documents.counts[word_start + i]
+            document.counts[i] = documents.counts[word_start + i]
             word = words[word_start + i]
             if word_start + i + AHEAD < words.shape[0]:
-                prefetch_row(model.psi, words[word_start + i + AHEAD])
+                prefetch_row(parameters.psi, words[word_start + i + AHEAD])
             for k in range(n_topics):
-                rows[i, k] = model.psi[word, k]
-            if leaving_out:
-                word_prior[i] = model.shares.word_prior[word]
+                document.psi[i, k] = parameters.psi[word, k]
+            if leave_one_out:
+                document.word_prior[i] = parameters.leave_one_out.word_prior[word]
         for j in range(n_tags):
-            xi[j] = state.xi[tag_start - tag_base + j]
-            prior[j] = model.pi[tags[tag_start + j]]
+            document.xi[j] = posterior.xi[tag_start - tag_base + j]
+            document.prior[j] = parameters.pi[tags[tag_start + j]]
         if latent:
-            xi[n_tags] = state.xi_latent[d]
-            prior[n_tags] = model.pi_latent
+            document.xi[n_tags] = posterior.xi_latent[d]
+            document.prior[n_tags] = parameters.pi_latent
             for k in range(n_topics):
-                rho[k] = state.rho[d, k]
-        sheet = Sheet(
-            tags[tag_start : tag_start + n_tags], latent, prior, xi, rho, weights, latent_row, rows[:n_words], counts,
-            sums, mix, pull, word_prior, inverses, own_mix, own_pull,
-        )  # fmt: skip
-        out.objective[d] = sweep_document(method, model, sheet, sweeps, tolerance, before, left)
+                document.rho[k] = posterior.rho[d, k]
+
+        out.objective[d] = sweep_document(method, parameters, document, sweeps, tolerance)
+
         for j in range(n_tags):
-            state.xi[tag_start - tag_base + j] = xi[j]
-            out.weights[tag_start - tag_base + j] = weights[j]
+            posterior.xi[tag_start - tag_base + j] = document.xi[j]
+            out.weights[tag_start - tag_base + j] = document.weights[j]
         if latent:
-            state.xi_latent[d] = xi[n_tags]
+            posterior.xi_latent[d] = document.xi[n_tags]
             for k in range(n_topics):
-                state.rho[d, k] = rho[k]
+                posterior.rho[d, k] = document.rho[k]
         for k in range(n_topics):
-            out.mix[d, k] = mix[k]
-            out.pull[d, k] = pull[k]
+            out.mix[d, k] = document.mix[k]
+            out.gradient[d, k] = document.gradient[k]
         for i in range(n_words):
             slot = slots[word_start - word_base + i]
-            out.ratios[slot] = counts[i] / sums[i] if sums[i] > 0 else 0.0
-            if leaving_out:
-                out.inverses[slot] = inverses[i]
-        if leaving_out:
+            probability = document.probabilities[i]
+            out.count_ratios[slot] = document.counts[i] / probability if probability > 0 else 0.0
+            if leave_one_out:
+                out.inverse_probabilities[slot] = document.inverse_probabilities[i]
+        if leave_one_out:
             for k in range(n_topics):
-                out.own_mix[d, k] = own_mix[k]
-                out.own_pull[d, k] = own_pull[k]
+                out.mix_correction[d, k] = document.mix_correction[k]
+                out.gradient_correction[d, k] = document.gradient_correction[k]

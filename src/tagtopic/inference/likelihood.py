@@ -1,7 +1,4 @@
-"""The paper's score of a tag for a document (its section 7.3): p(d | tag) = prod_w (sum_k theta_jk psi_kw)^c_w.
-
-How probable words are, given the topic mixes of their documents.
-"""
+"""Log probabilities of documents: given their topic mixes, and given a single tag."""
 
 from __future__ import annotations
 
@@ -12,10 +9,13 @@ import numpy as np
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s
 from tagtopic._core.jit import compiled_reordering
 
+MIN_PROBABILITY = 1e-30
+"""The least probability of a word given a tag: one impossible word lowers a tag's rank but does not exclude it."""
+
 
 @compiled_reordering
 def log_probabilities(starts: Int64s, words: Int32s, counts: Floats, mixes: Floats, psi: Floats) -> Float64s:
-    """By document, ``sum_w c_w log(mix . psi_w)``."""
+    """Return ``counts_d @ log(psi[words_d] @ mixes[d])`` for each document d."""
     values = np.zeros(starts.shape[0] - 1)
     for d in range(starts.shape[0] - 1):
         for p in range(starts[d], starts[d + 1]):
@@ -26,15 +26,14 @@ def log_probabilities(starts: Int64s, words: Int32s, counts: Floats, mixes: Floa
     return values
 
 
-LEAST = 1e-30
-"""The least probability that a word is taken to have: a tag that rules it out is far behind, not out of the count."""
-
-
 @compiled_reordering
 def tag_log_likelihoods(
     starts: Int64s, words: Int32s, counts: Floats, psi: Floats, theta: Floats, first: int, last: int, out: Floats
 ) -> None:
-    """``out[d - first] = counts_d @ log(psi[words_d] @ theta.T)`` for documents ``first:last``."""
+    """Set ``out[d - first] = counts_d @ log(psi[words_d] @ theta.T)`` for documents ``first:last``.
+
+    The paper's score of a tag for a document (section 7.3): log p(d | tag j) = sum_w c_w log sum_k theta_jk psi_kw.
+    """
     n_topics = psi.shape[1]
     for d in range(first, last):
         for j in range(theta.shape[0]):
@@ -44,7 +43,7 @@ def tag_log_likelihoods(
                 probability = theta[j, 0] * psi[words[p], 0]
                 for k in range(1, n_topics):
                     probability += theta[j, k] * psi[words[p], k]
-                value = max(float(probability), LEAST)
+                value = max(float(probability), MIN_PROBABILITY)
                 if counts[p] != 1:
                     total += counts[p] * math.log(value)
                     continue
@@ -53,8 +52,3 @@ def tag_log_likelihoods(
                     total += math.log(product)
                     product = 1.0
             out[d - first, j] = total + math.log(product)
-
-
-def log_likelihoods_reference(counts: Floats, psi: Floats, theta: Floats) -> Floats:
-    """The same for a dense table of counts: the readable twin."""
-    return np.asarray(counts @ np.log(np.maximum(psi @ theta.T, LEAST)))

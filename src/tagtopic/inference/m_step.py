@@ -1,12 +1,13 @@
-"""The M-step of psi and theta: modes under Dir(beta + 1) and Dir(alpha + 1), in place of the sums they are made from.
+"""The sufficient statistics of a block of documents, and the M-step of psi and theta.
 
-Maximum likelihood is beta = 0 or alpha = 0; a floor then keeps every probability above zero, so that the paper's
-log theta is finite and no word's probability vanishes in every topic.
+Statistics are summed one word or one tag at a time, over the block's documents in their order: each row is written by
+one thread only, so the result does not depend on the number of threads. The M-step replaces the sums by the modes under
+Dir(beta + 1) and Dir(alpha + 1), in place:
 
-The M-step's sums over a block of documents, one word or one tag at a time.
+    psi_wk = (S_wk + beta_w) / sum_w (S_wk + beta_w),      theta_jk = (S_jk + alpha_k) / sum_k (S_jk + alpha_k)
 
-Each row of the sums is made by one thread, over the block's documents in their order, so no two threads ever write
-the same place and the bits do not depend on how many there are.
+Maximum likelihood is beta = 0 or alpha = 0; a floor then keeps every probability above zero, so that log theta is
+finite and every word has a positive probability in some topic.
 """
 
 from __future__ import annotations
@@ -19,20 +20,29 @@ import numpy as np
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s
 from tagtopic._core.intrinsics import AHEAD, prefetch_row
 from tagtopic._core.jit import compiled, compiled_reordering
+from tagtopic._core.parallel import CHUNK_ROWS, Parallel, cut_rows
+from tagtopic.inference.methods import InferenceMethod
+from tagtopic.inference.types import Parameters, Priors
 
-RUN = 64
-"""Single-precision sums are carried over into double precision every so many terms."""
+FLOOR = 1e-10
+"""The least probability where there is no prior."""
 
-DIGIT = 11
-DIGIT_MASK = (1 << DIGIT) - 1
-"""Columns are sorted by so many bits at a time: a table of 2,048 stays in the first cache."""
+TERMS_IN_SINGLE = 64
+"""After this many terms a sum in single precision is added to one in double precision."""
+
+DIGIT_BITS = 11
+DIGIT_MASK = (1 << DIGIT_BITS) - 1
+"""The digits that columns are sorted by: a table of 2,048 counts stays in the first-level cache."""
+
+FACTORS_PER_LOG = 8
+"""This many single-precision values multiply in double precision without underflow."""
 
 
 class ColumnIndex(NamedTuple):
-    """The entries of a block of a CSR matrix by column.
+    """The entries of a block of a CSR matrix, sorted by column.
 
-    Column ``columns[i]`` has the entries ``starts[i]:starts[i + 1]`` of ``rows``; entry p of the CSR order stands at
-    ``slots[p]`` in this one. Only columns that occur are listed.
+    Column ``columns[i]`` has the entries ``starts[i]:starts[i + 1]`` of ``rows``; entry p of the CSR order is entry
+    ``slots[p]`` of this one. Only columns that occur are listed.
     """
 
     columns: Int32s
@@ -45,8 +55,8 @@ class ColumnIndex(NamedTuple):
 def index_columns(starts: Int64s, indices: Int32s, n_columns: int) -> ColumnIndex:
     """Transpose the block of a CSR matrix whose row r has the (absolute) entries ``starts[r]:starts[r + 1]``.
 
-    Entries are sorted by column, stably, by their digits: unlike counting by column this takes no array as long as
-    the vocabulary, which would not stay in the cache.
+    A stable radix sort by column: unlike a counting sort it needs no array as long as the vocabulary, which would not
+    fit in the cache.
     """
     base, end = starts[0], starts[-1]
     n_entries = end - base
@@ -54,10 +64,10 @@ def index_columns(starts: Int64s, indices: Int32s, n_columns: int) -> ColumnInde
     other_keys, other_order = np.empty_like(keys), np.empty_like(order)
     shift = 0
     while (n_columns - 1) >> shift > 0:
-        heads = np.zeros((1 << DIGIT) + 1, np.int64)
+        heads = np.zeros((1 << DIGIT_BITS) + 1, np.int64)
         for p in range(n_entries):
             heads[((keys[p] >> shift) & DIGIT_MASK) + 1] += 1
-        for digit in range(1 << DIGIT):
+        for digit in range(1 << DIGIT_BITS):
             heads[digit + 1] += heads[digit]
         for p in range(n_entries):
             digit = (keys[p] >> shift) & DIGIT_MASK
@@ -66,7 +76,7 @@ def index_columns(starts: Int64s, indices: Int32s, n_columns: int) -> ColumnInde
             heads[digit] += 1
         keys, other_keys = other_keys, keys
         order, other_order = other_order, order
-        shift += DIGIT
+        shift += DIGIT_BITS
     n_present = 0
     for p in range(n_entries):
         if p == 0 or keys[p] != keys[p - 1]:
@@ -91,7 +101,7 @@ def index_columns(starts: Int64s, indices: Int32s, n_columns: int) -> ColumnInde
 
 @compiled
 def add_row(sums: Floats, row: int, values: Floats) -> None:
-    """``sums[row] += values``, and nothing else: a product would be fused into it where sums may be reordered."""
+    """Add ``values`` to ``sums[row]``. A separate function, so that no product is fused into the addition."""
     for k in range(values.shape[0]):
         sums[row, k] += values[k]
 
@@ -100,13 +110,17 @@ def add_row(sums: Floats, row: int, values: Floats) -> None:
 def add_scaled_rows(
     index: ColumnIndex, first: int, last: int, values: Floats, vectors: Floats, factors: Floats, sums: Floats
 ) -> None:
-    """For columns number first:last, ``sums[c] += factors[c] * sum_p values[p] vectors[rows[p]]``.
+    """Add ``factors[c] * (values @ vectors[rows])`` to ``sums[c]``, for the columns c = ``index.columns[first:last]``.
 
-    ``values`` are in the index's own order. ``factors`` may have no rows: then they count as 1. What is added is first
-    rounded to the type of ``sums``, so that a block's part has the same bits when it is made elsewhere and added later.
+    ``values`` and ``rows`` are those of the column's entries, in the order of the index. ``factors`` without rows count
+    as 1. Each term is rounded to the type of ``sums`` before it is added, so that the sum of a block has the same bits
+    when it is computed elsewhere and added later.
+
+    With ``values`` = c / s, ``vectors`` = e and ``factors`` = psi this is S_psi; with a, M and theta it is S_theta
+    (under "paper" a, N and no factors).
     """
     n_topics = vectors.shape[1]
-    run = np.empty(n_topics, vectors.dtype)
+    single = np.empty(n_topics, vectors.dtype)
     total = np.empty(n_topics, np.float64)
     part = np.empty(n_topics, sums.dtype)
     scaled = factors.shape[0] > 0
@@ -119,37 +133,30 @@ def add_scaled_rows(
         p = index.starts[i]
         end = index.starts[i + 1]
         while p < end:
-            stop = min(end, p + RUN)
-            run[:] = 0
+            stop = min(end, p + TERMS_IN_SINGLE)
+            single[:] = 0
             while p + 1 < stop:
                 v0, v1 = values[p], values[p + 1]
                 d0, d1 = index.rows[p], index.rows[p + 1]
                 for k in range(n_topics):
-                    run[k] += v0 * vectors[d0, k] + v1 * vectors[d1, k]
+                    single[k] += v0 * vectors[d0, k] + v1 * vectors[d1, k]
                 p += 2
             if p < stop:
                 v0, d0 = values[p], index.rows[p]
                 for k in range(n_topics):
-                    run[k] += v0 * vectors[d0, k]
+                    single[k] += v0 * vectors[d0, k]
                 p += 1
             for k in range(n_topics):
-                total[k] += run[k]
+                total[k] += single[k]
         column = index.columns[i]
         for k in range(n_topics):
             part[k] = factors[column, k] * total[k] if scaled else total[k]
         add_row(sums, column, part)
 
 
-FLOOR = 1e-10
-"""The least probability where there is no prior."""
-
-LOGS_AT_ONCE = 8
-"""So many single-precision values multiply in double precision without underflow."""
-
-
 @compiled_reordering
 def column_totals(matrix: Floats, first: int, last: int) -> Float64s:
-    """``matrix[first:last].sum(axis=0)`` in double precision."""
+    """Return ``matrix[first:last].sum(axis=0)`` in double precision."""
     totals = np.zeros(matrix.shape[1])
     for row in range(first, last):
         for k in range(matrix.shape[1]):
@@ -159,7 +166,7 @@ def column_totals(matrix: Floats, first: int, last: int) -> Float64s:
 
 @compiled_reordering
 def normalise_columns(sums: Floats, first: int, last: int, prior: Float64s, totals: Float64s, floor: float) -> None:
-    """psi_wk = (S_wk + beta_w) / totals_k for the words first:last, at least ``floor``; in place."""
+    """Replace rows first:last by ``maximum((sums + prior[:, None]) / totals, floor)``: psi from its statistics."""
     for row in range(first, last):
         for k in range(sums.shape[1]):
             sums[row, k] = max((sums[row, k] + prior[row]) / totals[k], floor)
@@ -167,7 +174,10 @@ def normalise_columns(sums: Floats, first: int, last: int, prior: Float64s, tota
 
 @compiled
 def normalise_rows(sums: Floats, prior: Float64s, floor: float) -> None:
-    """theta_lk = (S_lk + alpha_k) / total_l, at least ``floor``; a tag without any words is flat; in place."""
+    """Replace ``sums`` by ``maximum((sums + prior) / (sums + prior).sum(axis=1), floor)``: theta from its statistics.
+
+    A tag without any counts gets the uniform distribution.
+    """
     n_topics = sums.shape[1]
     prior_total = prior.sum()
     for row in range(sums.shape[0]):
@@ -181,7 +191,7 @@ def normalise_rows(sums: Floats, prior: Float64s, floor: float) -> None:
 
 @compiled
 def weighted_log_sum(matrix: Floats, first: int, last: int, row_weights: Float64s) -> float:
-    """``(row_weights[:, None] * log(matrix)).sum()`` over rows first:last, with one logarithm for eight values."""
+    """Return ``(row_weights[:, None] * log(matrix))[first:last].sum()``, with one logarithm for eight values."""
     value = 0.0
     n_columns = matrix.shape[1]
     for row in range(first, last):
@@ -194,9 +204,60 @@ def weighted_log_sum(matrix: Floats, first: int, last: int, row_weights: Float64
         for k in range(n_columns):
             product *= max(float(matrix[row, k]), 1e-38)
             taken += 1
-            if taken == LOGS_AT_ONCE:
+            if taken == FACTORS_PER_LOG:
                 logs += math.log(product)
                 product = 1.0
                 taken = 0
         value += weight * (logs + math.log(product))
     return value
+
+
+def maximise(
+    psi: Floats, theta: Floats, priors: Priors, method: InferenceMethod, parallel: Parallel
+) -> tuple[Float64s, Float64s]:
+    """Replace sufficient statistics by the psi and theta that maximise the objective.
+
+    Parameters
+    ----------
+    psi : array of shape (words, topics)
+        The statistics S_psi; overwritten with psi.
+    theta : array of shape (tags, topics)
+        The statistics S_theta; overwritten with theta.
+    priors : Priors
+        Prior counts.
+    method : InferenceMethod
+        Geometric methods take the logarithm of theta, which then gets a floor.
+    parallel : Parallel
+        Computes ranges of rows.
+
+    Returns
+    -------
+    topic_sizes : array of shape (topics,)
+        Expected tokens of each topic, prior counts not included.
+    tag_sizes : array of shape (tags,)
+        Expected tokens of each tag, likewise.
+    """
+    chunks = cut_rows(len(psi), CHUNK_ROWS)
+    topic_sizes = np.sum(parallel.map(lambda rows: column_totals(psi, *rows), chunks), axis=0)
+    word_floor = FLOOR if priors.beta.min() == 0 else 0.0
+    totals = topic_sizes + priors.beta.sum()
+    totals[totals == 0] = 1.0  # a topic without words under maximum likelihood: only the floor is left
+    parallel.map(lambda rows: normalise_columns(psi, *rows, priors.beta, totals, word_floor), chunks)
+    tag_sizes = theta.sum(axis=1, dtype=np.float64)
+    normalise_rows(theta, priors.alpha, theta_floor(priors, method))
+    return topic_sizes, tag_sizes
+
+
+def theta_floor(priors: Priors, method: InferenceMethod) -> float:
+    """Return the least probability in theta: above zero where its logarithm is taken, or where there is no prior."""
+    return FLOOR if method.is_geometric or priors.alpha.min() == 0 else 0.0
+
+
+def log_prior(parameters: Parameters, priors: Priors, parallel: Parallel) -> float:
+    """Return sum alpha log theta + sum beta log psi, the priors' part of the objective."""
+    psi, theta = parameters.psi, parameters.theta
+    parts = parallel.map(lambda rows: weighted_log_sum(psi, *rows, priors.beta), cut_rows(len(psi), CHUNK_ROWS))
+    if len(theta) and priors.alpha.any():
+        logs = np.log(np.maximum(theta, 1e-38)).sum(axis=0, dtype=np.float64)
+        parts.append(float(priors.alpha @ logs))
+    return float(np.sum(parts))

@@ -1,16 +1,16 @@
-"""What a model has learnt, and the priors it learnt under.
+"""Arrays of the models, under the names of the paper.
 
-The arrays that travel between corpus, kernels and engines, grouped under the paper's names.
+theta   tag -> topics           (tags, topics), rows sum to 1
+psi     word -> topics          (words, topics), columns sum to 1; the row of a word is contiguous
+pi      Dirichlet prior of the tag weights, one number per tag; ``pi_latent`` is the latent tag's
+mu      Dirichlet prior of the latent tag's topic distribution
+alpha   prior counts of theta
+beta    prior counts of psi
+xi      Dirichlet posterior of a document's tag weights; ``xi_latent`` is the latent tag's
+rho     Dirichlet posterior of a document's latent topic distribution
 
-theta   tag -> topics           (tags, topics)
-psi     word -> topics          (words, topics): a word's row is contiguous, a topic's column sums to 1
-pi      Dirichlet prior of the tag weights, one number a tag; ``pi_latent`` is the latent tag's
-mu      Dirichlet prior of the latent tag's topics
-xi      a document's Dirichlet posterior over its tags; ``xi_latent`` is the latent tag's
-rho     a document's Dirichlet posterior over the latent tag's topics
-alpha   prior counts of theta, beta: prior counts of psi
-
-All are named tuples of plain arrays because Numba takes those as they are.
+``Parameters`` and ``Priors`` are what models and engines pass around. What kernels take are named tuples of plain
+arrays, which Numba accepts as they are.
 """
 
 from __future__ import annotations
@@ -20,13 +20,94 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s
+from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, read_only
+from tagtopic.inference.methods import InferenceMethod
+
+
+@dataclass(frozen=True)
+class CountTotals:
+    """The expected counts that psi and theta were estimated from, prior counts included.
+
+    Parameters
+    ----------
+    topics : array of shape (topics,)
+        Tokens of each topic.
+    tags : array of shape (tags,)
+        Tokens of each tag.
+    word_prior : array of shape (words,)
+        beta.
+    """
+
+    topics: Float64s
+    tags: Float64s
+    word_prior: Float64s
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a model.
+
+    Parameters
+    ----------
+    psi : array of shape (words, topics)
+    theta : array of shape (tags, topics)
+    pi : array of shape (tags,)
+    pi_latent : float
+    mu : array of shape (topics,)
+    latent : bool
+        Whether every document has a latent tag (TWDA, LDA) or only those without tags (TWTM).
+    totals : CountTotals or None, default=None
+        Available during a fit, from the first M-step on; leave-one-out counts need it.
+    """
+
+    psi: Floats
+    theta: Floats
+    pi: Float64s
+    pi_latent: float
+    mu: Float64s
+    latent: bool
+    totals: CountTotals | None = None
+
+    @property
+    def all_pi(self) -> Float64s:
+        """pi, followed by pi_latent where every document has a latent tag."""
+        return np.append(self.pi, self.pi_latent) if self.latent else self.pi
+
+    def with_all_pi(self, pi: Float64s) -> Parameters:
+        """Replace pi by an array in the form of ``all_pi``."""
+        if not self.latent:
+            return replace(self, pi=pi)
+        return replace(self, pi=pi[:-1], pi_latent=float(pi[-1]))
+
+    def expected_mix_by_tag(self) -> Floats:
+        """Return E[vartheta] of a document with a single tag, for each tag: (tags, topics)."""
+        if not self.latent:
+            return self.theta
+        weight = (self.pi / (self.pi + self.pi_latent))[:, None]
+        return np.asarray(weight * self.theta + (1 - weight) * (self.mu / self.mu.sum()), self.theta.dtype)
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Prior counts.
+
+    Parameters
+    ----------
+    alpha : array of shape (topics,)
+        Of the topics of each tag.
+    beta : array of shape (words,)
+        Of the words of each topic.
+    """
+
+    alpha: Float64s
+    beta: Float64s
 
 
 class Documents(NamedTuple):
-    """A run of documents: rows ``word_starts[d]:word_starts[d + 1]`` of words and counts, and alike for tags.
+    """Consecutive documents in CSR form.
 
-    The starts are absolute positions in ``words`` and ``tags``, so a run of a larger collection is a view.
+    Document d has the entries ``word_starts[d]:word_starts[d + 1]`` of ``words`` and ``counts``, and the entries
+    ``tag_starts[d]:tag_starts[d + 1]`` of ``tags``. Starts are absolute, so a part of a corpus is a view.
     """
 
     word_starts: Int64s
@@ -36,19 +117,27 @@ class Documents(NamedTuple):
     tags: Int32s
 
 
-class Shares(NamedTuple):
-    """How much of psi and theta one word of the corpus is, so that its own share can be left out.
+class VariationalPosterior(NamedTuple):
+    """The variational posteriors of documents: xi by (document, tag) entry, xi_latent and rho by document."""
 
-    ``topic`` is 1 / (words of the topic + its prior), ``tag`` alike; ``word_prior`` is beta. Empty where not needed.
+    xi: Floats
+    xi_latent: Floats
+    rho: Floats
+
+
+class LeaveOneOut(NamedTuple):
+    """What a token's own expected counts are subtracted by: 1 / T_k, 1 / T_j (see ``cvb0``), and beta.
+
+    The arrays are empty for methods that are not leave-one-out.
     """
 
-    topic: Floats
-    tag: Floats
+    inverse_topic_totals: Floats
+    inverse_tag_totals: Floats
     word_prior: Floats
 
 
-class Model(NamedTuple):
-    """What the E-step needs of a model. ``tag_rows`` is theta, or log theta where the method takes logarithms."""
+class KernelParameters(NamedTuple):
+    """The parameters as kernels take them. ``tag_rows`` is theta, or log theta where the method is geometric."""
 
     psi: Floats
     tag_rows: Floats
@@ -56,82 +145,92 @@ class Model(NamedTuple):
     pi_latent: float
     mu: Float64s
     latent: bool
-    shares: Shares
+    leave_one_out: LeaveOneOut
 
 
-class State(NamedTuple):
-    """Where each document's inference stands: xi by (document, tag) entry, xi_latent and rho by document."""
+class DocumentStatistics(NamedTuple):
+    """What the E-step computes for each document of a block, from which the sufficient statistics are summed.
 
-    xi: Floats
-    xi_latent: Floats
-    rho: Floats
-
-
-class Evaluation(NamedTuple):
-    """What one E-step says of each document, all at the same xi and rho; the M-step's sums are made from it.
-
-    ``mix`` is e, ``pull`` is M (under "paper" N = e M), ``ratios`` is c / s by word entry, in the order of
-    the block's word-major index, ``weights`` is a by tag entry. The last three are what "cvb0" adds (see
-    ``leave_out``): h and Q by document, 1 / s by word entry; elsewhere they have no rows.
+    With the names of ``e_step``: ``mix`` is e, ``gradient`` is M ("paper": N), ``count_ratios`` is c / s by word entry,
+    in the order of the block's index by word, ``weights`` is a by tag entry. With those of ``cvb0``:
+    ``mix_correction`` is h, ``gradient_correction`` is Q, ``inverse_probabilities`` is 1 / s by word entry; these three
+    have no rows for methods that are not leave-one-out.
     """
 
     mix: Floats
-    pull: Floats
-    ratios: Floats
+    gradient: Floats
+    count_ratios: Floats
     weights: Floats
     objective: Float64s
-    own_mix: Floats
-    own_pull: Floats
-    inverses: Floats
+    mix_correction: Floats
+    gradient_correction: Floats
+    inverse_probabilities: Floats
 
 
-@dataclass(frozen=True)
-class Behind:
-    """How much stands behind psi and theta: the words of each topic and of each tag, priors included, and beta."""
+class Workspace(NamedTuple):
+    """The working arrays of one document, with the names of ``e_step`` and ``cvb0``.
 
-    topics: Float64s
-    tags: Float64s
-    word_prior: Float64s
+    The latent tag, where ``latent`` is true, is the last entry of ``prior``, ``xi`` and ``weights``.
 
-
-@dataclass(frozen=True)
-class Parameters:
-    """psi (words, topics), theta (tags, topics), pi (tags), pi_latent, mu (topics); names as in ``arrays``.
-
-    ``latent`` says whether every document has a latent tag (TWDA) or only those without tags (TWTM). ``behind`` is
-    known while they are learnt, from the first M-step on: leaving a word's own share out takes it.
+    tags                    (tags,)           the document's tags, without the latent one
+    prior, xi, weights      (tags [+ 1],)     pi_j, xi_j, a_j
+    rho, latent_row         (topics,)         rho_k, t_latent,k
+    psi                     (words, topics)   psi_wk
+    counts, probabilities   (words,)          c_w, s_w
+    mix, previous_mix       (topics,)         e_k, and e_k of the sweep before
+    gradient                (topics,)         M_k ("paper": N_k; "cvb0": P_k)
+    word_prior              (words,)          beta_w
+    inverse_probabilities   (words,)          1 / s_w
+    mix_correction          (topics,)         h_k
+    gradient_correction     (topics,)         Q_k
+    scratch                 (4, topics)       psi'_wk of four words
     """
 
-    psi: Floats
-    theta: Floats
-    pi: Float64s
-    pi_latent: float
-    mu: Float64s
+    tags: Int32s
     latent: bool
-    behind: Behind | None = None
-
-    @property
-    def all_pi(self) -> Float64s:
-        """pi, with the latent tag's at the end where every document has one."""
-        return np.append(self.pi, self.pi_latent) if self.latent else self.pi
-
-    def mixes_of_one_tag(self) -> Floats:
-        """(tags, topics): the topics that a document is expected to have whose only tag it is, its latent tag's too."""
-        if not self.latent:
-            return self.theta
-        share = (self.pi / (self.pi + self.pi_latent))[:, None]
-        return np.asarray(share * self.theta + (1 - share) * (self.mu / self.mu.sum()), self.theta.dtype)
-
-    def with_all_pi(self, pi: Float64s) -> Parameters:
-        """The same with another pi, in the form of ``all_pi``."""
-        if not self.latent:
-            return replace(self, pi=pi)
-        return replace(self, pi=pi[:-1], pi_latent=float(pi[-1]))
+    prior: Float64s
+    xi: Float64s
+    weights: Float64s
+    rho: Float64s
+    latent_row: Float64s
+    psi: Floats
+    counts: Floats
+    probabilities: Floats
+    mix: Floats
+    previous_mix: Floats
+    gradient: Floats
+    word_prior: Floats
+    inverse_probabilities: Floats
+    mix_correction: Floats
+    gradient_correction: Floats
+    scratch: Floats
 
 
-@dataclass(frozen=True)
-class Priors:
-    """alpha: prior counts of each tag's topics (topics); beta: prior counts of each topic's words (words)."""
+def kernel_parameters(parameters: Parameters, method: InferenceMethod) -> KernelParameters:
+    """Return the parameters as the kernels of an inference method take them."""
+    return KernelParameters(
+        psi=read_only(parameters.psi),
+        tag_rows=read_only(np.log(parameters.theta) if method.is_geometric else parameters.theta),
+        pi=read_only(parameters.pi),
+        pi_latent=float(parameters.pi_latent),
+        mu=read_only(parameters.mu),
+        latent=parameters.latent,
+        leave_one_out=_leave_one_out(parameters, method),
+    )
 
-    alpha: Float64s
-    beta: Float64s
+
+def _leave_one_out(parameters: Parameters, method: InferenceMethod) -> LeaveOneOut:
+    dtype, totals = parameters.psi.dtype, parameters.totals
+    if not method.is_leave_one_out:
+        none = np.empty(0, dtype)
+        return LeaveOneOut(none, none, none)
+    if totals is None:  # before the first M-step nothing was counted
+        sizes = len(parameters.mu), len(parameters.theta), len(parameters.psi)
+        return LeaveOneOut(*(np.zeros(size, dtype) for size in sizes))
+    topics, tags = (_inverse(values).astype(dtype) for values in (totals.topics, totals.tags))
+    return LeaveOneOut(topics, tags, totals.word_prior.astype(dtype))
+
+
+def _inverse(values: Float64s) -> Float64s:
+    """1 / value, and 0 where the value is 0."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)

@@ -1,17 +1,21 @@
-"""Draws from a document's posterior over its tag weights, by Gibbs sampling, for intervals that hold.
+"""Draws from the posterior of a document's tag weights by Gibbs sampling, for credible intervals.
 
-Dir(xi) is no posterior to take intervals from: it treats the tag of each word as observed (nominal 90% covered 44-76%
-on planted data). Here what two tags have together is divided anew between them, again and again, by slice sampling
-(Neal 2003) of the posterior itself, in which the words' tags are summed over:
+Dir(xi) is too narrow for intervals, because it treats the tag of each word as observed (nominal 90% intervals covered
+44-76% on planted data). Here the tags of words are summed out,
 
     p(eps | words) ~ prod_j eps_j^(pi_j - 1)  prod_w (sum_j eps_j p_jw)^c_w ,   p_jw = sum_k t_jk psi_wk
 
-(t is theta, and the latent tag's own lambda.) So tags that are alike change places in one step, in a long document as
-in a short one: if instead the tag of each word is drawn in turn, they do so word by word. Only lambda is drawn so:
+(t is theta, and lambda for the latent tag), and the sampler repeatedly redraws how two tags divide their joint weight,
+by slice sampling (Neal 2003). Similar tags can then exchange their weights in one step, in a long document as in a
+short one; drawing the tag of each word in turn would take a step per word. Only lambda is drawn by assignments:
 
     each word of the latent tag gets a topic, with probability lambda_k psi_wk ;  lambda ~ Dir(mu + words by topic)
 
 The parameters (theta, psi, pi, mu) are taken as known.
+
+References
+----------
+R. M. Neal, "Slice sampling", Annals of Statistics 31(3), 2003.
 """
 
 from __future__ import annotations
@@ -22,110 +26,121 @@ import numpy as np
 
 from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.jit import compiled
-from tagtopic.inference.types import Documents, Model
+from tagtopic.inference.types import Documents, KernelParameters
 
-PRIME, BITS = 0x01000193, 0xFFFFFFFF
-"""By which a hash is multiplied, and what of it is kept (FNV)."""
+FNV_PRIME, FNV_MASK = 0x01000193, 0xFFFFFFFF
+"""The multiplier and the width of the FNV-1a hash."""
 
-WIDTH = 2.0
-"""Of the first interval that slice sampling looks at, in log odds; it changes the time and not the result."""
+SLICE_WIDTH = 2.0
+"""The width of the first interval of slice sampling, in log odds; it affects the running time only."""
 
-FURTHEST = 700.0
-"""Log odds beyond which no share is looked for: its exponential is hardly a number."""
+MAX_LOG_ODDS = 700.0
+"""The largest log odds of a share: beyond it the exponential overflows."""
 
 
 @compiled
 def draw_dirichlet(shape: Float64s, out: Float64s) -> None:
-    """One draw of Dir(shape)."""
+    """Draw from Dir(shape) into ``out``."""
     total = 0.0
     for i in range(shape.shape[0]):
-        out[i] = np.random.gamma(shape[i], 1.0) + 1e-300  # noqa: NPY002  (Numba: each thread has its own)
+        out[i] = np.random.gamma(shape[i], 1.0) + 1e-300  # noqa: NPY002  (in Numba each thread has its own generator)
         total += out[i]
     for i in range(shape.shape[0]):
         out[i] /= total
 
 
 @compiled
-def draw_place(weights: Float64s, total: float) -> int:
-    """A place with probability in proportion to its weight."""
+def draw_categorical(weights: Float64s, total: float) -> int:
+    """Draw an index with probability proportional to its weight."""
     left = np.random.random() * total  # noqa: NPY002
-    place = 0
-    while place < len(weights) - 1:
-        left -= weights[place]
+    category = 0
+    while category < len(weights) - 1:
+        left -= weights[category]
         if left < 0:
             break
-        place += 1
-    return place
+        category += 1
+    return category
 
 
 @compiled
-def seed_of(documents: Documents, d: int, seed: int) -> int:
-    """A seed by the document's own words and tags: its draws are the same wherever it stands among others."""
-    value = seed & BITS
+def document_seed(documents: Documents, d: int, seed: int) -> int:
+    """Hash the document's words and tags with ``seed``, so that its draws do not depend on its place in a corpus."""
+    value = seed & FNV_MASK
     for p in range(documents.word_starts[d], documents.word_starts[d + 1]):
-        value = ((value ^ int(documents.words[p])) * PRIME) & BITS
-        value = ((value ^ int(1024 * documents.counts[p])) * PRIME) & BITS
+        value = ((value ^ int(documents.words[p])) * FNV_PRIME) & FNV_MASK
+        value = ((value ^ int(1024 * documents.counts[p])) * FNV_PRIME) & FNV_MASK
     for p in range(documents.tag_starts[d], documents.tag_starts[d + 1]):
-        value = ((value ^ int(documents.tags[p])) * PRIME) & BITS
+        value = ((value ^ int(documents.tags[p])) * FNV_PRIME) & FNV_MASK
     return value
 
 
 @compiled
-def draw_latent_row(
-    psi: Float64s, counts: Float64s, mu: Float64s, weight: float, sums: Float64s, row: Float64s, explained: Float64s
+def draw_latent_topics(
+    psi: Float64s,
+    counts: Float64s,
+    mu: Float64s,
+    weight: float,
+    probabilities: Float64s,
+    row: Float64s,
+    by_tag: Float64s,
 ) -> None:
-    """Draw the latent tag's lambda anew, given its weight and the last one, ``row``, which it replaces.
+    """Draw lambda, given the latent tag's weight and the last lambda, ``row``, which is replaced.
 
-    ``explained`` is what the latent tag gives each word, ``sums`` what all tags do; they too are brought up to date.
+    ``by_tag`` is the probability of each word under the latent tag, ``probabilities`` under all tags; both are updated.
     """
     n_words, n_topics = psi.shape
-    credit, by_topic = mu.copy(), np.empty(n_topics)
+    concentration, by_topic = mu.copy(), np.empty(n_topics)
     for i in range(n_words):
-        if explained[i] <= 0:
+        if by_tag[i] <= 0:
             continue
         for k in range(n_topics):
             by_topic[k] = row[k] * psi[i, k]
         left = counts[i]
-        while left > 0:  # token by token; of a fractional count the last is less than one
-            if np.random.random() * sums[i] < weight * explained[i]:  # noqa: NPY002
-                credit[draw_place(by_topic, explained[i])] += min(left, 1.0)
+        while left > 0:  # token by token; the last one of a fractional count is less than one
+            if np.random.random() * probabilities[i] < weight * by_tag[i]:  # noqa: NPY002
+                concentration[draw_categorical(by_topic, by_tag[i])] += min(left, 1.0)
             left -= 1.0
-    draw_dirichlet(credit, row)
+    draw_dirichlet(concentration, row)
     for i in range(n_words):
-        before = explained[i]
-        explained[i] = 0.0
+        before = by_tag[i]
+        by_tag[i] = 0.0
         for k in range(n_topics):
-            explained[i] += row[k] * psi[i, k]
-        sums[i] += weight * (explained[i] - before)
+            by_tag[i] += row[k] * psi[i, k]
+        probabilities[i] += weight * (by_tag[i] - before)
 
 
 @compiled
-def log_posterior(odds: float, first: float, second: float, counts: Float64s, sums: Float64s, shift: Float64s) -> float:
-    """Of dividing between two tags with these priors, up to a constant.
+def pair_log_posterior(
+    odds: float, first: float, second: float, counts: Float64s, probabilities: Float64s, shift: Float64s
+) -> float:
+    """Return the log posterior of the log odds of two tags with these priors, up to a constant.
 
-    ``sums`` are the words' probabilities if all goes to the second tag, ``shift`` what the first would add to them.
+    ``probabilities`` are those of the words if the second tag has the whole joint weight, ``shift`` is their change if
+    the first has it.
     """
     share = 1.0 / (1.0 + math.exp(-odds))
     value = -first * math.log1p(math.exp(-odds)) - second * math.log1p(math.exp(odds))
     for i in range(counts.shape[0]):
-        value += counts[i] * math.log(max(sums[i] + share * shift[i], 1e-300))
+        value += counts[i] * math.log(max(probabilities[i] + share * shift[i], 1e-300))
     return value
 
 
 @compiled
-def draw_odds(odds: float, first: float, second: float, counts: Float64s, sums: Float64s, shift: Float64s) -> float:
-    """The next log odds after ``odds`` of the first tag against the second, by slice sampling with stepping out."""
-    level = log_posterior(odds, first, second, counts, sums, shift) + math.log(1.0 - np.random.random())  # noqa: NPY002
-    low = odds - WIDTH * np.random.random()  # noqa: NPY002
-    high = low + WIDTH
-    while low > -FURTHEST and log_posterior(low, first, second, counts, sums, shift) > level:
-        low -= WIDTH
-    while high < FURTHEST and log_posterior(high, first, second, counts, sums, shift) > level:
-        high += WIDTH
-    low, high = max(low, -FURTHEST), min(high, FURTHEST)
+def draw_log_odds(
+    odds: float, first: float, second: float, counts: Float64s, probabilities: Float64s, shift: Float64s
+) -> float:
+    """Draw the next log odds of the first tag against the second, by slice sampling with stepping out."""
+    level = pair_log_posterior(odds, first, second, counts, probabilities, shift) + math.log(1.0 - np.random.random())  # noqa: NPY002
+    low = odds - SLICE_WIDTH * np.random.random()  # noqa: NPY002
+    high = low + SLICE_WIDTH
+    while low > -MAX_LOG_ODDS and pair_log_posterior(low, first, second, counts, probabilities, shift) > level:
+        low -= SLICE_WIDTH
+    while high < MAX_LOG_ODDS and pair_log_posterior(high, first, second, counts, probabilities, shift) > level:
+        high += SLICE_WIDTH
+    low, high = max(low, -MAX_LOG_ODDS), min(high, MAX_LOG_ODDS)
     while high - low > 1e-9:
         drawn = low + (high - low) * np.random.random()  # noqa: NPY002
-        if log_posterior(drawn, first, second, counts, sums, shift) > level:
+        if pair_log_posterior(drawn, first, second, counts, probabilities, shift) > level:
             return drawn
         if drawn < odds:
             low = drawn
@@ -135,29 +150,29 @@ def draw_odds(odds: float, first: float, second: float, counts: Float64s, sums: 
 
 
 @compiled
-def divide_anew(
-    a: int, b: int, prior: Float64s, explained: Float64s, counts: Float64s, weights: Float64s, sums: Float64s,
+def redraw_pair(
+    a: int, b: int, prior: Float64s, by_tag: Float64s, counts: Float64s, weights: Float64s, probabilities: Float64s,
     shift: Float64s,
 ) -> None:  # fmt: skip
-    """Draw how tags a and b divide between them what they have of the document; ``shift`` is for working in."""
+    """Draw how tags a and b divide their joint weight; ``shift`` is a working array."""
     both = weights[a] + weights[b]
     if min(weights[a], weights[b]) <= 0.0:
         return
     for i in range(counts.shape[0]):
-        shift[i] = both * (explained[a, i] - explained[b, i])
-        sums[i] -= weights[a] * (explained[a, i] - explained[b, i])
-    odds = min(max(math.log(weights[a]) - math.log(weights[b]), -FURTHEST), FURTHEST)
-    odds = draw_odds(odds, prior[a], prior[b], counts, sums, shift)
+        shift[i] = both * (by_tag[a, i] - by_tag[b, i])
+        probabilities[i] -= weights[a] * (by_tag[a, i] - by_tag[b, i])
+    odds = min(max(math.log(weights[a]) - math.log(weights[b]), -MAX_LOG_ODDS), MAX_LOG_ODDS)
+    odds = draw_log_odds(odds, prior[a], prior[b], counts, probabilities, shift)
     weights[a], weights[b] = both / (1.0 + math.exp(-odds)), both / (1.0 + math.exp(odds))
     for i in range(counts.shape[0]):
-        sums[i] += shift[i] * (weights[a] / both)
+        probabilities[i] += shift[i] * (weights[a] / both)
 
 
 @compiled
-def log_prior_of_exchange(
+def exchange_log_prior(
     moved: float, own: float, own_prior: float, latent_prior: float, theta: Floats, mu: Float64s, parts: Float64s
 ) -> float:
-    """Of a tag's weight ``own + moved`` and the latent tag's ``parts - moved * theta``, up to a constant."""
+    """Return the log prior of weight ``own + moved`` of a tag and ``parts - moved * theta`` of the latent one."""
     total = 0.0
     value = (own_prior - 1.0) * math.log(max(own + moved, 1e-300))
     for k in range(mu.shape[0]):
@@ -169,12 +184,12 @@ def log_prior_of_exchange(
 
 @compiled
 def exchange_with_latent(
-    j: int, theta: Floats, prior: Float64s, mu: Float64s, weights: Float64s, row: Float64s, explained: Float64s
+    j: int, theta: Floats, prior: Float64s, mu: Float64s, weights: Float64s, row: Float64s, by_tag: Float64s
 ) -> None:
-    """Move weight between tag j and the latent one, which takes or gives tag j's mix of topics with it.
+    """Move weight between tag j and the latent tag together with tag j's topic distribution.
 
-    No word's probability changes, so that only the priors say how much. Without this, a latent tag that could as well
-    say what tag j says would get there by steps as small as a long document leaves to each of the two alone.
+    No word's probability changes, so the amount depends on the priors only. Without this move, a latent tag that could
+    replace tag j would get there by the small steps that a long document leaves to either of them alone.
     """
     latent = int(weights.shape[0]) - 1
     parts = weights[latent] * row
@@ -182,12 +197,12 @@ def exchange_with_latent(
     for k in range(mu.shape[0]):
         if theta[k] > 0:
             high = min(high, parts[k] / theta[k])
-    level = log_prior_of_exchange(0.0, weights[j], prior[j], float(prior[latent]), theta, mu, parts)
+    level = exchange_log_prior(0.0, weights[j], prior[j], float(prior[latent]), theta, mu, parts)
     level += math.log(1.0 - np.random.random())  # noqa: NPY002
     moved = 0.0
     while high - low > 1e-9:
         moved = low + (high - low) * np.random.random()  # noqa: NPY002
-        if log_prior_of_exchange(moved, weights[j], prior[j], float(prior[latent]), theta, mu, parts) > level:
+        if exchange_log_prior(moved, weights[j], prior[j], float(prior[latent]), theta, mu, parts) > level:
             break
         low, high = (moved, high) if moved < 0 else (low, moved)
         moved = 0.0
@@ -196,46 +211,48 @@ def exchange_with_latent(
     for k in range(mu.shape[0]):
         row[k] = max(parts[k] - moved * theta[k], 1e-300)
         total += row[k]
-    for i in range(explained.shape[1]):
-        explained[latent, i] = max(weights[latent] * explained[latent, i] - moved * explained[j, i], 0.0) / total
+    for i in range(by_tag.shape[1]):
+        by_tag[latent, i] = max(weights[latent] * by_tag[latent, i] - moved * by_tag[j, i], 0.0) / total
     for k in range(mu.shape[0]):
         row[k] /= total
     weights[latent] = total
 
 
 @compiled
-def draw_weights(documents: Documents, d: int, model: Model, seed: int, burn_in: int, draws: Float64s) -> None:
-    """Fill ``draws`` (draws, tags and last the latent one if the document has it) for document d."""
-    np.random.seed(seed_of(documents, d, seed))  # noqa: NPY002
+def draw_weights(
+    documents: Documents, d: int, parameters: KernelParameters, seed: int, burn_in: int, draws: Float64s
+) -> None:
+    """Draw the tag weights of document d into ``draws`` (draws, tags), the latent tag last if there is one."""
+    np.random.seed(document_seed(documents, d, seed))  # noqa: NPY002
     n_draws, size = draws.shape
     first, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
     tags = documents.tags[documents.tag_starts[d] : documents.tag_starts[d + 1]]
-    n_tags, n_topics = tags.shape[0], model.psi.shape[1]
+    n_tags, n_topics = tags.shape[0], parameters.psi.shape[1]
     psi, counts = np.empty((n_words, n_topics)), np.empty(n_words)
-    explained, prior = np.zeros((size, n_words)), np.full(size, model.pi_latent)
-    row = model.mu / model.mu.sum()
+    by_tag, prior = np.zeros((size, n_words)), np.full(size, parameters.pi_latent)
+    row = parameters.mu / parameters.mu.sum()
     for j in range(n_tags):
-        prior[j] = model.pi[tags[j]]
+        prior[j] = parameters.pi[tags[j]]
     for i in range(n_words):
-        psi[i] = model.psi[documents.words[first + i]]
+        psi[i] = parameters.psi[documents.words[first + i]]
         counts[i] = documents.counts[first + i]
         for j in range(size):
             for k in range(n_topics):
-                explained[j, i] += (model.tag_rows[tags[j], k] if j < n_tags else row[k]) * psi[i, k]
+                by_tag[j, i] += (parameters.tag_rows[tags[j], k] if j < n_tags else row[k]) * psi[i, k]
     weights = prior / prior.sum()
-    sums, shift = np.empty(n_words), np.empty(n_words)
+    probabilities, shift = np.empty(n_words), np.empty(n_words)
     for draw in range(-burn_in, n_draws):
-        sums[:] = 0.0  # made anew: what is added and taken away leaves rounding behind
+        probabilities[:] = 0.0  # recomputed: updates accumulate rounding errors
         for j in range(size):
             for i in range(n_words):
-                sums[i] += weights[j] * explained[j, i]
+                probabilities[i] += weights[j] * by_tag[j, i]
         if size > n_tags:
-            draw_latent_row(psi, counts, model.mu, weights[n_tags], sums, row, explained[n_tags])
+            draw_latent_topics(psi, counts, parameters.mu, weights[n_tags], probabilities, row, by_tag[n_tags])
             j = int(np.random.random() * n_tags)  # noqa: NPY002
-            exchange_with_latent(j, model.tag_rows[tags[j]], prior, model.mu, weights, row, explained)
+            exchange_with_latent(j, parameters.tag_rows[tags[j]], prior, parameters.mu, weights, row, by_tag)
         for a in range(size):
             b = int(np.random.random() * (size - 1))  # noqa: NPY002
             if size > 1:
-                divide_anew(a, b + 1 if b >= a else b, prior, explained, counts, weights, sums, shift)
+                redraw_pair(a, b + 1 if b >= a else b, prior, by_tag, counts, weights, probabilities, shift)
         if draw >= 0:
             draws[draw] = weights

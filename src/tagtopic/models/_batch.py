@@ -22,9 +22,9 @@ from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine, Session, Statistics
 from tagtopic.inference.priors.latent_topics import update_latent_prior
-from tagtopic.inference.priors.tag_weights import HyperPrior, ran_away
-from tagtopic.inference.priors.topic_words import HeldOutWords, better_word_prior, with_word_prior
-from tagtopic.inference.types import Parameters, Priors, State
+from tagtopic.inference.priors.tag_weights import HyperPrior, has_diverged
+from tagtopic.inference.priors.topic_words import ValidationWords, replace_word_prior, update_word_prior
+from tagtopic.inference.types import Parameters, Priors, VariationalPosterior
 from tagtopic.models._settings import EMSettings, Learning, em_settings, smoothed_shares, start_parameters
 from tagtopic.models._snapshot import Snapshot
 
@@ -59,10 +59,10 @@ class History:
         return len(self.perplexity) - 1 - int(np.argmin(self.perplexity)) if self.perplexity else 0
 
 
-class Watch(HeldOutWords, Protocol):
+class Watch(ValidationWords, Protocol):
     """Words that are held out of training, and scored after each iteration."""
 
-    def perplexity(self, state: State, parameters: Parameters, workers: Parallel) -> float:
+    def perplexity(self, state: VariationalPosterior, parameters: Parameters, workers: Parallel) -> float:
         """Of those words, under these parameters and the documents' weights as they stand."""
         ...
 
@@ -128,7 +128,7 @@ class Fit(ABC):
         lost = settings.patience is not None and history.waited() >= settings.patience
         return lost or history.converged or len(history.bound) >= settings.max_iter
 
-    def _look(self, state: State, workers: Parallel) -> None:
+    def _look(self, state: VariationalPosterior, workers: Parallel) -> None:
         """Score held-out words. The best so far is not copied: whoever overwrites its arrays takes care."""
         if self.watch is None or self.settings.patience is None:
             return
@@ -165,7 +165,7 @@ class ExpectationMaximisation(Fit):
 
     def unpack(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Go on from there."""
-        self.session.restore(State(*(arrays[name] for name in State._fields)))
+        self.session.restore(VariationalPosterior(*(arrays[name] for name in VariationalPosterior._fields)))
         now = Snapshot.from_arrays(arrays)
         self.parameters, self.priors = now.parameters, now.priors
         self.topic_sizes, self.tag_sizes = now.topic_sizes, now.tag_sizes
@@ -180,7 +180,7 @@ class ExpectationMaximisation(Fit):
         used = self.parameters
         found = self.session.m_step(sums, self.priors)
         self.topic_sizes, self.tag_sizes = found.topic_sizes, found.tag_sizes
-        self.parameters = replace(used, psi=found.psi, theta=found.theta, behind=found.behind(self.priors))
+        self.parameters = replace(used, psi=found.psi, theta=found.theta, totals=found.totals(self.priors))
         self._sums = Statistics(used.psi, used.theta, 0.0)  # the two sets of arrays take turns
         self.history.bound.append(bound)  # only now is it an iteration: an interrupt may come at any line
         iteration = len(self.history.bound)
@@ -218,7 +218,7 @@ class ExpectationMaximisation(Fit):
 
     def _learn_once_warm(self, learning: Learning) -> None:
         parameters = self.parameters
-        hyper = learning.hold_of(parameters.all_pi)
+        hyper = learning.hyper_prior_at(parameters.all_pi)
         if hyper is not None:
             parameters = self._with_learnt_weights(parameters, hyper, learning.learnt_weights)
         if learning.latent_topics:
@@ -230,13 +230,13 @@ class ExpectationMaximisation(Fit):
 
     def _with_learnt_word_prior(self, parameters: Parameters, logs: Float64s, watch: Watch) -> Parameters:
         session, sizes, before = self.session, self.topic_sizes, self.priors.beta
-        beta = better_word_prior(before, logs, sizes, watch, session.posterior, parameters, session)
+        beta = update_word_prior(before, logs, sizes, watch, session.posterior, parameters, session)
         self.priors = replace(self.priors, beta=beta)
-        return with_word_prior(parameters, sizes, before, beta, session)
+        return replace_word_prior(parameters, sizes, before, beta, session)
 
     def _with_learnt_weights(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Parameters:
         pi = self.session.update_weight_prior(parameters, hyper, learnt)
-        if ran_away(pi):
+        if has_diverged(pi):
             warn(
                 "the prior of the tag weights ran away: without a hyper-prior it has no maximum on this corpus; "
                 "tag_weight_prior='estimate' holds it"

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 
 from tagtopic._core.parallel import cut_rows
 from tagtopic.engines import LocalEngine
-from tagtopic.engines.base import Engine, as_model
+from tagtopic.engines.base import Engine
 from tagtopic.engines.blocks import documents_of
 from tagtopic.inference.methods import method_of
-from tagtopic.inference.types import Parameters
+from tagtopic.inference.types import Parameters, kernel_parameters
 from tagtopic.inference.weight_draws import draw_weights
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def weight_intervals(
     """Draw each document's weights and take their mean and quantiles. Neither threads nor other documents change it."""
     if not 0 < level < 1:
         raise ValueError(f"intervals={level!r}: expected a probability between 0 and 1, such as 0.9")
-    model = as_model(parameters, method_of("map"))
+    model = kernel_parameters(parameters, method_of("map"))
     documents = documents_of(corpus, 0, len(corpus))
     starts = documents.tag_starts
     table = np.empty((3, corpus.tags.nnz), np.float64)

@@ -27,14 +27,14 @@ from tagtopic.corpus.matrices import column_counts, column_sums, csr
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine, Session, Statistics
 from tagtopic.engines.blocks import KEPT_ENTRIES
-from tagtopic.inference.m_step import FLOOR, normalise_rows
+from tagtopic.inference.m_step import FLOOR, normalise_rows, theta_floor
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.latent_topics import update_latent_prior
-from tagtopic.inference.priors.tag_weights import LARGEST, SMALLEST, Evidence, fixed_point_pass
-from tagtopic.inference.priors.topic_words import HeldOutWords, better_word_prior
+from tagtopic.inference.priors.tag_weights import MAX_PI, MIN_PI, Evidence, fixed_point_pass
+from tagtopic.inference.priors.topic_words import ValidationWords, update_word_prior
 from tagtopic.inference.special import inverse_digamma_of
-from tagtopic.inference.svi import blend_rows, take_topics
-from tagtopic.inference.types import Behind, Parameters, Priors, State
+from tagtopic.inference.svi import estimate_topics, natural_gradient_step
+from tagtopic.inference.types import CountTotals, Parameters, Priors, VariationalPosterior
 from tagtopic.models._batch import Fit, Watch
 from tagtopic.models._settings import (
     EMSettings,
@@ -76,7 +76,7 @@ class Learnt(NamedTuple):
     """A mini-batch's objective under what was known before, and where its documents' inference stands after it."""
 
     objective: float
-    state: State
+    state: VariationalPosterior
 
 
 @dataclass
@@ -167,7 +167,7 @@ class OnlineLearner:
         self._present = np.zeros(len(running.psi), bool)
         self._local = np.empty(len(running.psi), np.int32)
 
-    def step(self, documents: Corpus, state: State | None = None) -> Learnt:
+    def step(self, documents: Corpus, state: VariationalPosterior | None = None) -> Learnt:
         """Learn from a mini-batch of documents, new ones or (with the ``state`` they were left in) known ones.
 
         Known documents were learnt from before: their own share can be left out ("cvb0"), and the Dirichlet priors
@@ -207,13 +207,13 @@ class OnlineLearner:
     def parameters_of(self, batch: Batch) -> Parameters:
         """The parameters of a batch's words and tags."""
         running, priors = self.running, self.priors
-        behind = Behind(
+        totals = CountTotals(
             running.topic_sizes + priors.beta.sum(),
             running.theta[batch.tags].sum(axis=1, dtype=np.float64) + priors.alpha.sum(),
             priors.beta[batch.words],
         )
         psi, theta = self._psi(batch.words), self._theta(batch.tags)
-        return Parameters(psi, theta, self.pi[batch.tags], self.pi_latent, self.mu, self.latent, behind)
+        return Parameters(psi, theta, self.pi[batch.tags], self.pi_latent, self.mu, self.latent, totals)
 
     def parameters(self) -> Parameters:
         """All that was learnt."""
@@ -233,15 +233,14 @@ class OnlineLearner:
         floor = FLOOR if beta.min() == 0 else 0.0
 
         def take(rows: tuple[int, int]) -> None:
-            take_topics(self.running.psi, words, *rows, beta, totals, floor, psi)
+            estimate_topics(self.running.psi, words, *rows, beta, totals, floor, psi)
 
         self.engine.map(take, cut_rows(len(psi), CHUNK_ROWS))
         return psi
 
     def _theta(self, tags: Int32s) -> Floats:
         theta = np.array(self.running.theta[tags], self.dtype)
-        lowest = FLOOR if self.method.is_geometric or self.priors.alpha.min() == 0 else 0.0
-        normalise_rows(theta, self.priors.alpha, lowest)
+        normalise_rows(theta, self.priors.alpha, theta_floor(self.priors, self.method))
         return theta
 
     def _move(self, batch: Batch, sums: Statistics, *, known: bool) -> None:
@@ -250,7 +249,7 @@ class OnlineLearner:
         rates = paces(batch.tokens, running.seen_tokens[batch.words], renewal / gains)
 
         def blend(rows: tuple[int, int]) -> Float64s:
-            return blend_rows(running.psi, batch.words, *rows, rates, gains, sums.psi)
+            return natural_gradient_step(running.psi, batch.words, *rows, rates, gains, sums.psi)
 
         rises = self.engine.map(blend, cut_rows(len(batch.words), CHUNK_ROWS))
         running.topic_sizes = np.maximum(running.topic_sizes + np.sum(rises, axis=0), 0.0)
@@ -258,7 +257,7 @@ class OnlineLearner:
         if len(batch.tags):
             gains = running.documents[batch.tags] / batch.tagged
             rates = paces(batch.tagged, running.seen_documents[batch.tags], renewal / gains)
-            blend_rows(running.theta, batch.tags, 0, len(batch.tags), rates, gains, sums.theta)
+            natural_gradient_step(running.theta, batch.tags, 0, len(batch.tags), rates, gains, sums.theta)
             running.seen_documents[batch.tags] += batch.tagged
 
     def _learn_priors(self, batch: Batch, session: Session, parameters: Parameters, *, known: bool) -> None:
@@ -275,24 +274,24 @@ class OnlineLearner:
             running.log_latent = (1 - rate) * before + rate * mean
             self.mu = update_latent_prior(self.mu, running.log_latent, 1.0)
 
-    def learn_word_prior(self, held_out: HeldOutWords, state: State) -> None:
+    def learn_word_prior(self, held_out: ValidationWords, state: VariationalPosterior) -> None:
         """Learn beta from held-out words, if it is to be; ``state`` is that of all documents."""
         logs = self.learning.occurrences
         if logs is None:
             return
         known = self.priors.beta, logs, self.running.topic_sizes
-        beta = better_word_prior(*known, held_out, state, self.parameters(), self.engine)
+        beta = update_word_prior(*known, held_out, state, self.parameters(), self.engine)
         self.priors = replace(self.priors, beta=beta)
 
     def _learn_weights(self, batch: Batch, session: Session, parameters: Parameters) -> None:
         """A step in Psi(pi), the natural coordinate, towards the fixed point of the batch scaled to all documents."""
         learning = self.learning
-        hyper = learning.hold_of(np.append(self.pi, self.pi_latent) if self.latent else self.pi)
+        hyper = learning.hyper_prior_at(np.append(self.pi, self.pi_latent) if self.latent else self.pi)
         assert hyper is not None
         evidence = session.weight_evidence(parameters)
         n_all = len(self.pi) + int(self.latent)
         names = np.append(batch.tags, len(self.pi)) if self.latent else batch.tags
-        local = hyper.of(names.astype(np.int32), n_all)
+        local = hyper.select(names.astype(np.int32), n_all)
         pi = parameters.all_pi
         totals = self._documents_of(names)
         seen = np.maximum(self.running.seen_documents[batch.tags], batch.tagged)
@@ -305,7 +304,7 @@ class OnlineLearner:
         rate = paces(have, np.maximum(before, 0.0))
         moved = inverse_digamma_of((1 - rate) * digamma(pi) + rate * digamma(target))
         chosen = (evidence.documents > 0) & learning.learnt_weights[names]
-        new = np.where(chosen, np.clip(moved, SMALLEST, LARGEST), pi)
+        new = np.where(chosen, np.clip(moved, MIN_PI, MAX_PI), pi)
         self.pi[batch.tags] = new[: len(batch.tags)]
         if self.latent:
             self.pi_latent = float(new[-1])
@@ -335,18 +334,18 @@ class States:
     Document d has the tag entries ``starts[d]:starts[d + 1]``.
     """
 
-    def __init__(self, starts: Int64s, state: State) -> None:
+    def __init__(self, starts: Int64s, state: VariationalPosterior) -> None:
         self.all = state
         self._starts = np.asarray(starts, np.int64)
         self._each_rho = len(state.rho) == len(state.xi_latent)
 
-    def take(self, rows: Int64s) -> State:
+    def take(self, rows: Int64s) -> VariationalPosterior:
         """A copy of the state of some documents."""
         state = self.all
         rho = state.rho[rows] if self._each_rho else state.rho.copy()
-        return State(state.xi[self._entries(rows)], state.xi_latent[rows], rho)
+        return VariationalPosterior(state.xi[self._entries(rows)], state.xi_latent[rows], rho)
 
-    def put(self, rows: Int64s, state: State) -> None:
+    def put(self, rows: Int64s, state: VariationalPosterior) -> None:
         """The documents stand there now."""
         self.all.xi[self._entries(rows)] = state.xi
         self.all.xi_latent[rows] = state.xi_latent
@@ -438,7 +437,7 @@ class OnlinePasses(Fit):
         learner.running.steps, learner.pi_latent = int(arrays["numbers"][0]), float(arrays["numbers"][1])
         learner.pi, learner.mu = arrays["pi"], arrays["mu"]
         learner.priors = Priors(arrays["alpha"], arrays["beta"])
-        for mine, saved in zip(self.states.all, (arrays[name] for name in State._fields), strict=True):
+        for mine, saved in zip(self.states.all, (arrays[name] for name in VariationalPosterior._fields), strict=True):
             mine[:] = saved
 
 

@@ -19,8 +19,8 @@ from tagtopic._core.arrays import Float64s
 from tagtopic.corpus.interface import CorpusLike
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.inference.methods import method_of
-from tagtopic.inference.priors.tag_weights import HyperPrior, Kinds
-from tagtopic.inference.priors.topic_words import occurrence_logs
+from tagtopic.inference.priors.tag_weights import HyperPrior, TagKinds
+from tagtopic.inference.priors.topic_words import log_occurrences
 from tagtopic.inference.types import Parameters, Priors
 from tagtopic.models._init import STARTS, start_topics, word_frequencies
 from tagtopic.models._validation import check_validation
@@ -225,17 +225,17 @@ def learning_of(model: TagTopicModel, corpus: CorpusLike, documents: Float64s | 
         learnt_weights=learnt[:size],
         latent_topics=model._latent and is_learnt(model.latent_topic_prior),
         tag_topic_tokens=float(tokens) if spread_by_share else 0.0,
-        occurrences=occurrence_logs(corpus.word_counts()) if asks_for(ESTIMATE, model.topic_word_prior) else None,
+        occurrences=log_occurrences(corpus.word_counts()) if asks_for(ESTIMATE, model.topic_word_prior) else None,
     )
 
 
-def _kinds(corpus: CorpusLike, documents: Float64s | None, *, latent: bool) -> Kinds:
+def _kinds(corpus: CorpusLike, documents: Float64s | None, *, latent: bool) -> TagKinds:
     """The tags' kinds, and last the latent tag's if there is one."""
     _, numbers = kinds_of(corpus.tag_names)
     sizes = np.asarray(corpus.tag_sizes() if documents is None else documents, np.float64)
     if latent:
         numbers, sizes = np.append(numbers, numbers.max() + 1), np.append(sizes, len(corpus))
-    return Kinds(numbers.astype(np.int32), sizes)
+    return TagKinds(numbers.astype(np.int32), sizes)
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class Learning:
     """Which priors are learnt, and how: None is not at all. ``occurrences`` are the words', as logarithms."""
 
     weights: HyperPrior | None = None
-    kinds: Kinds | None = None
+    kinds: TagKinds | None = None
     learnt_weights: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     latent_topics: bool = False
     tag_topic_tokens: float = 0.0
@@ -260,11 +260,11 @@ class Learning:
         """Whether any prior is learnt after a warm-up only."""
         return self.weights is not None or self.latent_topics or self.occurrences is not None
 
-    def hold_of(self, pi: Float64s) -> HyperPrior | None:
-        """What holds the weights' prior while it is learnt from where it is."""
+    def hyper_prior_at(self, pi: Float64s) -> HyperPrior | None:
+        """Return the hyper-prior of pi, centred by kind at the present pi."""
         if self.weights is None or self.kinds is None:
             return self.weights
-        return self.weights.around_kinds(pi, self.kinds)
+        return self.weights.centred_by_kind(pi, self.kinds)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s
-from tagtopic.inference.types import Behind, Parameters, Priors
+from tagtopic.inference.types import CountTotals, Parameters, Priors
 
 TOPICS, WORDS, TAGS, ITERATIONS = "topics", "words", "tags", "iterations"
 
@@ -92,8 +92,8 @@ SCHEMA = (
     Learnt("tag_sizes_", (TAGS,), symbol="tag_sizes", path="tag_sizes", optional=True),
     # what only a fit under way needs
     Learnt(None, (TOPICS,), symbol="topic_sizes", path="topic_sizes"),
-    Learnt(None, (TOPICS,), symbol="topics_behind", path="parameters.behind.topics", batch_only=True),
-    Learnt(None, (TAGS,), symbol="tags_behind", path="parameters.behind.tags", batch_only=True),
+    Learnt(None, (TOPICS,), symbol="topics_behind", path="parameters.totals.topics", batch_only=True),
+    Learnt(None, (TAGS,), symbol="tags_behind", path="parameters.totals.tags", batch_only=True),
     # from the corpus, the topics' sizes and the history of the fit
     Learnt("word_counts_", (WORDS,)),
     Learnt("tag_frequencies_", (TAGS,)),
@@ -131,11 +131,11 @@ class Snapshot:
 
     def to_arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
         """All as arrays, with ``prefix`` before their names."""
-        has_behind = self.parameters.behind is not None
+        has_totals = self.parameters.totals is not None
         arrays = {
             name: attrgetter(learnt.path)(self)
             for name, learnt in IN_SNAPSHOTS.items()
-            if has_behind or not learnt.batch_only
+            if has_totals or not learnt.batch_only
         }
         arrays[LATENT] = np.array([self.parameters.pi_latent, float(self.parameters.latent)])
         return {prefix + name: array for name, array in arrays.items()}
@@ -149,9 +149,11 @@ class Snapshot:
                 part, _, field = learnt.path.rpartition(".")
                 parts[part][field] = arrays[prefix + name]
         priors = Priors(**parts["priors"])
-        behind = Behind(**parts["parameters.behind"], word_prior=priors.beta) if parts["parameters.behind"] else None
+        totals = (
+            CountTotals(**parts["parameters.totals"], word_prior=priors.beta) if parts["parameters.totals"] else None
+        )
         pi_latent, latent = arrays[prefix + LATENT]
-        parameters = Parameters(**parts["parameters"], pi_latent=float(pi_latent), latent=bool(latent), behind=behind)
+        parameters = Parameters(**parts["parameters"], pi_latent=float(pi_latent), latent=bool(latent), totals=totals)
         return cls(parameters, priors, **parts[""])
 
     def attributes(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from tagtopic.corpus.matrices import csr, replace_data
 from tagtopic.corpus.splits import held_out_counts
 from tagtopic.engines.posterior import mean_topics, tag_shares
 from tagtopic.inference.likelihood import log_probabilities
-from tagtopic.inference.types import State
+from tagtopic.inference.types import VariationalPosterior
 
 if TYPE_CHECKING:
     from tagtopic.inference.types import Parameters
@@ -53,7 +53,7 @@ class HeldOut:
     entries: Int64s
     words: Corpus
 
-    def perplexity(self, state: State, parameters: Parameters, parallel: Parallel) -> float:
+    def perplexity(self, state: VariationalPosterior, parameters: Parameters, parallel: Parallel) -> float:
         """Of the held-out words, under each document's weights as they stand."""
         value = self._score(self.words.counts.indices, self.mixes(state, parameters), parameters.psi, parallel)
         return math.exp(-value / float(self.words.lengths().sum()))
@@ -85,7 +85,7 @@ class HeldOut:
         # fsum is exact: how the work was cut cannot change the value
         return math.fsum(np.concatenate(parts).tolist())
 
-    def mixes(self, state: State, parameters: Parameters) -> Floats:
+    def mixes(self, state: VariationalPosterior, parameters: Parameters) -> Floats:
         """The documents' topic mixes: arithmetic means over tags, whatever the way of inference."""
         shares, latent = tag_shares(self.words, state.xi[self.entries], state.xi_latent[self.rows])
         rho = state.rho[self.rows] if len(state.rho) > 1 else state.rho

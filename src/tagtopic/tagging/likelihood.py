@@ -47,7 +47,7 @@ def predict_by_likelihood(
         document has exactly one tag and that all tags are equally common.
     """
     chosen = np.flatnonzero(allowed)
-    mixes = np.ascontiguousarray(parameters.mixes_of_one_tag()[chosen])
+    mixes = np.ascontiguousarray(parameters.expected_mix_by_tag()[chosen])
     starts, words = read_only(counts.indptr, np.int64), read_only(counts.indices, np.int32)
     amounts, psi = read_only(counts.data, np.float32), np.ascontiguousarray(parameters.psi)
 

@@ -12,7 +12,7 @@ from tagtopic import Corpus
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.distributed.scratch import BlockData, MissingBlocksError, Scratch
 from tagtopic.engines.posterior import block_posterior
-from tagtopic.inference.types import State
+from tagtopic.inference.types import VariationalPosterior
 
 
 @pytest.fixture
@@ -26,9 +26,9 @@ def corpus() -> Corpus:
     return Corpus.from_counts([[0, 2, 0, 1], [0, 0, 0, 3], [1, 0, 0, 0]], [["b"], ["c", "b"], ["a"]])
 
 
-def posterior_of(corpus: Corpus, value: float) -> State:
+def posterior_of(corpus: Corpus, value: float) -> VariationalPosterior:
     shapes = (corpus.tags.nnz,), (len(corpus),), (len(corpus), 2)
-    return State(*(np.full(shape, value, np.float32) for shape in shapes))
+    return VariationalPosterior(*(np.full(shape, value, np.float32) for shape in shapes))
 
 
 def data_of(corpus: Corpus) -> BlockData:

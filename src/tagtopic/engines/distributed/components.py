@@ -27,7 +27,7 @@ from tagtopic.engines.distributed.weight_updates import (
     merge_evidence,
     prior_without_evidence,
 )
-from tagtopic.inference.priors.tag_weights import LARGEST, SMALLEST, HyperPrior, WeightEvidence
+from tagtopic.inference.priors.tag_weights import MAX_PI, MIN_PI, HyperPrior, WeightEvidence
 from tagtopic.inference.types import Parameters
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class ComponentUpdate:
             pi, latent_sums = self._solve(session, problem, parameters.latent, base)
             if not alternate:
                 break
-            pi[-1] = newton_step(latent_prior, latent_sums, hyper.of(np.array([len(pi) - 1], np.int32), len(pi)))
+            pi[-1] = newton_step(latent_prior, latent_sums, hyper.select(np.array([len(pi) - 1], np.int32), len(pi)))
             if abs(pi[-1] - latent_prior) <= TOLERANCE * latent_prior:
                 break
         return pi
@@ -300,7 +300,7 @@ def newton_step(prior: float, sums: Float64s, hyper: HyperPrior) -> float:
     gradient = shared + log_weight + strength * digamma(centre) - weight * digamma(prior)
     curvature = slope - weight * polygamma(1, prior)
     step = np.clip(-gradient / (prior * curvature), -1.0, 1.0)
-    return float(np.clip(prior * np.exp(step), SMALLEST, LARGEST))
+    return float(np.clip(prior * np.exp(step), MIN_PI, MAX_PI))
 
 
 def _of_documents(evidence: WeightEvidence, kept: Mask) -> WeightEvidence:

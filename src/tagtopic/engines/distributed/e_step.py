@@ -24,7 +24,7 @@ from tagtopic.engines.distributed.scratch import INITIAL, BlockData, Scratch, St
 from tagtopic.engines.distributed.tasks import Partition, Shared, exhaust
 from tagtopic.engines.local import LocalSession
 from tagtopic.engines.posterior import empty_posterior, fill_posterior
-from tagtopic.inference.types import Documents, Parameters, State
+from tagtopic.inference.types import Documents, Parameters, VariationalPosterior
 
 _compiled: set[CompileKernels] = set()
 """What this process has compiled."""
@@ -86,7 +86,7 @@ class EStep:
     each_rho: bool = True
     threads: Callable[[], int] = one_thread
 
-    def of_block(self, number: int, scratch: Scratch, pool: ThreadPool) -> tuple[BlockStatistics, State]:
+    def of_block(self, number: int, scratch: Scratch, pool: ThreadPool) -> tuple[BlockStatistics, VariationalPosterior]:
         """Compute the step of one block, which must be in scratch, and store its posteriors."""
         scratch.drop_posteriors_before(number, self.before)
         stored = scratch.block(number)
@@ -104,7 +104,9 @@ class EStep:
         )
         return found, posterior
 
-    def of_partition(self, partition: Partition, scratch: Scratch) -> tuple[PartitionStatistics, list[State]]:
+    def of_partition(
+        self, partition: Partition, scratch: Scratch
+    ) -> tuple[PartitionStatistics, list[VariationalPosterior]]:
         """Compute the step of all blocks of a partition; return their statistics, added in block order."""
         words, tags = scratch.columns(partition.blocks)
         like = self.parameters.value
@@ -121,7 +123,7 @@ class EStep:
         return PartitionStatistics(words, psi, tags, theta, np.array(objectives)), posteriors
 
 
-def _initial_posterior(stored: StoredBlock, parameters: Parameters, *, each_rho: bool) -> State:
+def _initial_posterior(stored: StoredBlock, parameters: Parameters, *, each_rho: bool) -> VariationalPosterior:
     """The initial posteriors of a block's documents, under the parameters of its own words and tags."""
     documents, n_documents = stored.block.documents, stored.block.n_documents
     posterior = empty_posterior(len(documents.tags), n_documents, parameters, each_rho=each_rho)
@@ -133,13 +135,13 @@ def _initial_posterior(stored: StoredBlock, parameters: Parameters, *, each_rho:
 
 def block_parameters(parameters: Parameters, stored: StoredBlock) -> Parameters:
     """Return the parameters of a block's own words and tags."""
-    behind = parameters.behind
+    totals = parameters.totals
     return replace(
         parameters,
         psi=parameters.psi[stored.words],
         theta=parameters.theta[stored.tags],
         pi=parameters.pi[stored.tags],
-        behind=behind and replace(behind, tags=behind.tags[stored.tags], word_prior=behind.word_prior[stored.words]),
+        totals=totals and replace(totals, tags=totals.tags[stored.tags], word_prior=totals.word_prior[stored.words]),
     )
 
 
@@ -149,7 +151,9 @@ class CollectBlocks:
 
     step: EStep
 
-    def __call__(self, partition: Partition, scratch: Scratch) -> Iterator[tuple[int, BlockStatistics, State]]:
+    def __call__(
+        self, partition: Partition, scratch: Scratch
+    ) -> Iterator[tuple[int, BlockStatistics, VariationalPosterior]]:
         """Compute the E-step of a partition's blocks."""
         scratch.require(partition.blocks, self.step.before)
         with ThreadPool(self.step.threads()) as pool:
@@ -165,7 +169,7 @@ class CollectPartition:
 
     def __call__(
         self, partition: Partition, scratch: Scratch
-    ) -> Iterator[tuple[tuple[int, ...], PartitionStatistics, list[State]]]:
+    ) -> Iterator[tuple[tuple[int, ...], PartitionStatistics, list[VariationalPosterior]]]:
         """Compute the E-step of a partition's blocks."""
         scratch.require(partition.blocks, self.step.before)
         yield partition.blocks, *self.step.of_partition(partition, scratch)
@@ -181,7 +185,9 @@ class StorePartition:
     step: EStep
     with_posteriors: bool = False
 
-    def __call__(self, partition: Partition, scratch: Scratch) -> Iterator[tuple[int, float, State | None]]:
+    def __call__(
+        self, partition: Partition, scratch: Scratch
+    ) -> Iterator[tuple[int, float, VariationalPosterior | None]]:
         """Compute the E-step of a partition's blocks."""
         objectives = self.statistics(partition, scratch).objectives
         for number, objective in zip(partition.blocks, objectives.tolist(), strict=True):
@@ -307,7 +313,7 @@ class CompileKernels:
             scratch.remove()
         parameters = Parameters(self._full(2, 2), self._full(1, 2), np.ones(1), 1.0, np.ones(2), latent=True)
         statistics = Statistics(self._full(2, 2), self._full(1, 2))
-        posterior = State(self._full(1), self._full(1), self._full(1, 2))
+        posterior = VariationalPosterior(self._full(1), self._full(1), self._full(1, 2))
         LocalSession(self.inference, ThreadPool(1), [block], posterior).e_step(parameters, statistics, sweeps=2)
 
     def _data(self) -> BlockData:

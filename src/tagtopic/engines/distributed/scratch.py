@@ -22,7 +22,7 @@ from tagtopic._core.arrays import Int32s, read_only
 from tagtopic._core.memmap import write_array
 from tagtopic.engines.blocks import Block
 from tagtopic.inference.m_step import ColumnIndex, index_columns
-from tagtopic.inference.types import Documents, State
+from tagtopic.inference.types import Documents, VariationalPosterior
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -42,7 +42,7 @@ class BlockData(NamedTuple):
         The documents, in the columns of the corpus; None if the executor has them.
     n_words, n_tags : int
         The numbers of columns of the corpus.
-    posterior : State or None
+    posterior : VariationalPosterior or None
         The posteriors of the documents; None if the executor computes the initial ones.
     extra : dict of arrays or None
         Other arrays to store beside the documents.
@@ -51,7 +51,7 @@ class BlockData(NamedTuple):
     documents: Documents | None
     n_words: int
     n_tags: int
-    posterior: State | None
+    posterior: VariationalPosterior | None
     extra: Arrays | None = None
 
     @property
@@ -149,13 +149,13 @@ class Scratch:
         """Open an array that was stored beside a block."""
         return self._load(self._block(number), name)
 
-    def store_posterior(self, number: int, step: int, posterior: State) -> None:
+    def store_posterior(self, number: int, step: int, posterior: VariationalPosterior) -> None:
         """Store a block's posteriors after ``step``."""
         _write_arrays(self._posterior(number, step), posterior._asdict())
 
-    def posterior(self, number: int, step: int) -> State:
+    def posterior(self, number: int, step: int) -> VariationalPosterior:
         """Read a block's posteriors after ``step``: a copy, which may be updated."""
-        return State(**_read_arrays(self._posterior(number, step)))
+        return VariationalPosterior(**_read_arrays(self._posterior(number, step)))
 
     def has_posteriors(self, numbers: Iterable[int], step: int) -> bool:
         """Return whether the blocks' posteriors after ``step`` are here."""

@@ -36,7 +36,7 @@ from tagtopic.engines.local import latent_log_expectations
 from tagtopic.engines.posterior import Extent, block_posterior
 from tagtopic.engines.weight_evidence import CorpusEvidence
 from tagtopic.inference.priors.tag_weights import HyperPrior
-from tagtopic.inference.types import Documents, Parameters, State
+from tagtopic.inference.types import Documents, Parameters, VariationalPosterior
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class PosteriorStore:
 
     Parameters
     ----------
-    posterior : State
+    posterior : VariationalPosterior
         Posteriors of all documents, updated in place.
     extents : dict
         The position of each block's documents.
@@ -190,7 +190,9 @@ class PosteriorStore:
         The number of the last E-step that was finished.
     """
 
-    def __init__(self, posterior: State, extents: dict[int, Extent], *, each_rho: bool, initialised: bool) -> None:
+    def __init__(
+        self, posterior: VariationalPosterior, extents: dict[int, Extent], *, each_rho: bool, initialised: bool
+    ) -> None:
         self.posterior = posterior
         self.each_rho = each_rho
         self.step = 1 if initialised else INITIAL
@@ -202,7 +204,7 @@ class PosteriorStore:
         self._newest += 1
         return self._newest
 
-    def commit(self, step: int, parts: dict[int, State]) -> None:
+    def commit(self, step: int, parts: dict[int, VariationalPosterior]) -> None:
         """Store the posteriors of all blocks after a step."""
         for number, part in parts.items():
             for mine, new in zip(block_posterior(self.posterior, self._extents[number]), part, strict=True):
@@ -213,7 +215,7 @@ class PosteriorStore:
         """Give the posteriors a new step number: the executors' copies are out of date."""
         self.step = self.next_step()
 
-    def of_block(self, number: int) -> State | None:
+    def of_block(self, number: int) -> VariationalPosterior | None:
         """Return a block's part; None if executors compute it themselves."""
         return None if self.step == INITIAL else block_posterior(self.posterior, self._extents[number])
 
@@ -272,11 +274,11 @@ class DistributedSession(Session):
         self._tags: tuple[Int64s, Int32s] | None = None
 
     @property
-    def posterior(self) -> State:
+    def posterior(self) -> VariationalPosterior:
         """The variational parameters of all documents after the last E-step."""
         return self.store.posterior
 
-    def restore(self, posterior: State) -> None:
+    def restore(self, posterior: VariationalPosterior) -> None:
         """Continue from saved posteriors, which executors are sent with the next E-step."""
         super().restore(posterior)
         self.store.mark_changed()
@@ -313,7 +315,7 @@ class DistributedSession(Session):
         ranges = [(block.first, block.last) for block in self.blocks.extents.values()]
         return latent_log_expectations(self.posterior.rho, ranges, self.pool)
 
-    def _collect(self, step: EStep, statistics: Statistics) -> dict[int, State]:
+    def _collect(self, step: EStep, statistics: Statistics) -> dict[int, VariationalPosterior]:
         """Collect by block, by partition or by ranges of rows, whichever is the first that is small enough."""
         row = statistics.psi.shape[1] * statistics.psi.itemsize
         left = self.transfer.collect - self.store.nbytes
@@ -325,7 +327,7 @@ class DistributedSession(Session):
             return self._collect_partitions(step, statistics)
         return self._collect_ranges(step, statistics)
 
-    def _collect_blocks(self, step: EStep, statistics: Statistics) -> dict[int, State]:
+    def _collect_blocks(self, step: EStep, statistics: Statistics) -> dict[int, VariationalPosterior]:
         """Add each block's statistics on the driver, in block order: the same bits as on one machine."""
         found = self.cluster.run(CollectBlocks(step), step.before)
         statistics.clear()
@@ -335,7 +337,7 @@ class DistributedSession(Session):
             statistics.objective += float(part.objective)
         return {number: posterior for number, _, posterior in found}
 
-    def _collect_partitions(self, step: EStep, statistics: Statistics) -> dict[int, State]:
+    def _collect_partitions(self, step: EStep, statistics: Statistics) -> dict[int, VariationalPosterior]:
         """Add each partition's statistics on the driver, in partition order."""
         found = self.cluster.run(CollectPartition(step), step.before)
         statistics.clear()
@@ -345,7 +347,7 @@ class DistributedSession(Session):
             statistics.objective += sum(part.objectives.tolist())
         return {number: part for numbers, _, parts in found for number, part in zip(numbers, parts, strict=True)}
 
-    def _collect_ranges(self, step: EStep, statistics: Statistics) -> dict[int, State]:
+    def _collect_ranges(self, step: EStep, statistics: Statistics) -> dict[int, VariationalPosterior]:
         """Add statistics on executors, by ranges of rows; fetch posteriors a few partitions at a time."""
         few = self.store.nbytes <= self.transfer.collect
         store = StorePartition(step, with_posteriors=few)

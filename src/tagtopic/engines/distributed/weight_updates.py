@@ -107,7 +107,7 @@ class WeightProblem:
     def solve(self, found: TagEvidence) -> Float64s:
         """Return pi of the tags of the evidence, from that evidence alone."""
         tags = found.tags
-        hyper, learnt = self.hyper.of(tags, len(self.pi)), self.learnt[tags]
+        hyper, learnt = self.hyper.select(tags, len(self.pi)), self.learnt[tags]
         return update_weight_prior(self.pi[tags], found.evidence, hyper, learnt=learnt)
 
 

@@ -36,7 +36,7 @@ from tagtopic.engines.spark.context import context_of, open_context, require_pys
 from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
 from tagtopic.engines.spark.frames import apply_model, read_frame
 from tagtopic.engines.spark.source import is_readable, open_source
-from tagtopic.inference.types import Parameters, State
+from tagtopic.inference.types import Parameters, VariationalPosterior
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -238,7 +238,12 @@ class SparkEngine(Engine):
         return self._context or (context_of(self._given) if self.master is None else None)
 
     def session(
-        self, corpus: Corpus | SparkCorpus, parameters: Parameters, inference: str, *, posterior: State | None = None
+        self,
+        corpus: Corpus | SparkCorpus,
+        parameters: Parameters,
+        inference: str,
+        *,
+        posterior: VariationalPosterior | None = None,
     ) -> DistributedSession:
         """Open a session over a corpus; see ``Engine.session``. Blocks are sent with the first E-step."""
         resources = ExitStack()
@@ -251,7 +256,12 @@ class SparkEngine(Engine):
             raise
 
     def _session(
-        self, corpus: Corpus, parameters: Parameters, inference: str, posterior: State | None, resources: ExitStack
+        self,
+        corpus: Corpus,
+        parameters: Parameters,
+        inference: str,
+        posterior: VariationalPosterior | None,
+        resources: ExitStack,
     ) -> DistributedSession:
         """A session over a corpus of the driver's."""
         context = self._open_context()
@@ -267,7 +277,12 @@ class SparkEngine(Engine):
         return self._distributed(context, placement, prepare, inference, blocks, store, "", resources)
 
     def _remote_session(
-        self, corpus: SparkCorpus, parameters: Parameters, inference: str, posterior: State | None, resources: ExitStack
+        self,
+        corpus: SparkCorpus,
+        parameters: Parameters,
+        inference: str,
+        posterior: VariationalPosterior | None,
+        resources: ExitStack,
     ) -> DistributedSession:
         """A session over a corpus that executors have read: they compute the initial posteriors of their blocks."""
         context = self._open_context()

@@ -1,7 +1,11 @@
-"""mu, the Dirichlet prior of the latent tag's topics: the linear-time Newton of the LDA paper (its Appendix A.4.2).
+"""mu, the Dirichlet prior of the latent tag's topics: its maximum over the corpus (the paper's eq. 10).
 
-The Hessian is a diagonal plus a constant, so a Newton step costs O(topics). Steps are halved until mu is positive and
-the objective rises. The paper's eq. 10 is this with no hyper-prior.
+Newton's method in linear time, as in the LDA paper: the Hessian is a diagonal plus a constant, so a step costs
+O(topics). Steps are halved until mu is positive and the objective rises.
+
+References
+----------
+D. M. Blei, A. Y. Ng and M. I. Jordan, "Latent Dirichlet allocation", JMLR 3, 2003, Appendix A.4.2.
 """
 
 from __future__ import annotations
@@ -13,12 +17,12 @@ from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.jit import compiled
 from tagtopic.inference.special import digamma as digamma_kernel
 
-SMALLEST = 1e-6
+MIN_MU = 1e-6
 
 
 @compiled
 def sum_log_latent(rho: Floats, first: int, last: int) -> Float64s:
-    """``(digamma(rho) - digamma(rho.sum(1))).sum(0)`` over documents first:last."""
+    """Return ``(digamma(rho) - digamma(rho.sum(1, keepdims=True)))[first:last].sum(0)``: the sum of E[log lambda]."""
     sums = np.zeros(rho.shape[1])
     for d in range(first, last):
         total = 0.0
@@ -31,7 +35,7 @@ def sum_log_latent(rho: Floats, first: int, last: int) -> Float64s:
 
 
 def latent_prior_objective(mu: Float64s, log_latent: Float64s, n_documents: float) -> float:
-    """L[mu], the paper's eq. 10."""
+    """Return L[mu] (the paper's eq. 10)."""
     normaliser = gammaln(mu.sum()) - gammaln(mu).sum()
     return float(n_documents * normaliser + ((mu - 1) * log_latent).sum())
 
@@ -39,7 +43,7 @@ def latent_prior_objective(mu: Float64s, log_latent: Float64s, n_documents: floa
 def update_latent_prior(
     mu: Float64s, log_latent: Float64s, n_documents: float, *, steps: int = 50, tolerance: float = 1e-8
 ) -> Float64s:
-    """Newton from ``mu`` to the maximum of L[mu]."""
+    """Maximise L[mu] by Newton steps, starting from ``mu``."""
     value = latent_prior_objective(mu, log_latent, n_documents)
     for _ in range(steps):
         gradient = n_documents * (digamma(mu.sum()) - digamma(mu)) + log_latent
@@ -50,7 +54,7 @@ def update_latent_prior(
         step = 1.0
         while step > 1e-10:
             trial = mu + step * direction
-            if trial.min() > SMALLEST:
+            if trial.min() > MIN_MU:
                 trial_value = latent_prior_objective(trial, log_latent, n_documents)
                 if trial_value >= value:
                     break

@@ -1,4 +1,4 @@
-"""Borrowed arrays are the arrays themselves."""
+"""Arrays without reference counts, and sums by the vector units."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tagtopic._core.arrays import Float64s
-from tagtopic._core.intrinsics import borrow
+from tagtopic._core.intrinsics import borrow, total_of
 from tagtopic._core.jit import compiled
 
 ALLOCATIONS: Any = import_module("numba.core.runtime._nrt_python")
@@ -67,3 +67,9 @@ def test_room_is_there_while_its_owner_waits_and_goes_with_it() -> None:
 def test_in_plain_python_nothing_happens() -> None:
     values = np.arange(3.0)
     assert borrow(values) is values
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 1000])
+def test_total_is_the_sum(n: int) -> None:
+    values = np.random.default_rng(n).random(n)
+    assert total_of(values) == pytest.approx(values.sum(), rel=1e-12)

@@ -1,3 +1,5 @@
+"""The paper's update of xi."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,7 +8,7 @@ from scipy.optimize import check_grad
 
 from tagtopic._core.arrays import Float64s
 from tagtopic.inference import reference
-from tagtopic.inference.paper import ascend_weights, natural_direction, weight_gradient, weight_objective
+from tagtopic.inference.paper import maximise_xi, natural_direction, xi_gradient, xi_objective
 
 
 @st.composite
@@ -19,8 +21,8 @@ def problems(draw: st.DrawFn) -> tuple[Float64s, Float64s, Float64s]:
 @given(problems())
 def test_gradient_agrees_with_finite_differences(problem: tuple[Float64s, Float64s, Float64s]) -> None:
     xi, pi, gains = problem
-    difference = check_grad(weight_objective, weight_gradient, xi, pi, gains, epsilon=1e-7 * xi.min())
-    assert difference <= 1e-3 * (1 + np.linalg.norm(weight_gradient(xi, pi, gains)))
+    difference = check_grad(xi_objective, xi_gradient, xi, pi, gains, epsilon=1e-7 * xi.min())
+    assert difference <= 1e-3 * (1 + np.linalg.norm(xi_gradient(xi, pi, gains)))
 
 
 @given(problems())
@@ -30,36 +32,36 @@ def test_natural_direction_is_the_gradient_in_the_fisher_metric(problem: tuple[F
     xi, pi, gains = problem
     fisher = np.diag(polygamma(1, xi)) - polygamma(1, xi.sum())
     np.testing.assert_allclose(
-        fisher @ natural_direction(xi, pi, gains), weight_gradient(xi, pi, gains), rtol=1e-6, atol=1e-6
+        fisher @ natural_direction(xi, pi, gains), xi_gradient(xi, pi, gains), rtol=1e-6, atol=1e-6
     )
 
 
 @given(problems())
-def test_ascents_never_fall_and_end_where_it_is_level(
+def test_ascent_never_falls_and_ends_at_a_stationary_point(
     problem: tuple[Float64s, Float64s, Float64s],
 ) -> None:
     xi, pi, gains = problem
-    after = weight_objective(xi, pi, gains)
+    after = xi_objective(xi, pi, gains)
     moved = xi.copy()
-    for _ in range(50):  # as over sweeps: each ascent goes on from where the last one stood
+    for _ in range(50):  # as over sweeps: each ascent starts where the last one ended
         before = after
-        ascend_weights(moved, pi, gains)
-        after = weight_objective(moved, pi, gains)
+        maximise_xi(moved, pi, gains)
+        after = xi_objective(moved, pi, gains)
         assert after >= before
-    slope = np.abs(moved * weight_gradient(moved, pi, gains)).max()  # in log xi, in which the steps are taken
+    slope = np.abs(moved * xi_gradient(moved, pi, gains)).max()  # in log xi, as the steps
     assert slope <= 1e-2 * (1 + abs(after))
 
 
-def test_one_tag_takes_its_prior() -> None:
+def test_xi_of_a_single_tag_is_its_prior() -> None:
     xi = np.array([3.0])
-    ascend_weights(xi, np.array([0.7]), np.array([-5.0]))
+    maximise_xi(xi, np.array([0.7]), np.array([-5.0]))
     assert xi[0] == 0.7
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_ascent_is_the_twins(seed: int) -> None:
+def test_ascent_agrees_with_its_twin(seed: int) -> None:
     random = np.random.default_rng(seed)
     xi, pi, gains = random.gamma(1.0, 2.0, 4) + 0.1, random.gamma(1.0, 1.0, 4) + 0.1, -random.gamma(1.0, 50.0, 4)
-    expected = reference.ascend_weights(xi.copy(), pi, gains)
-    ascend_weights(xi, pi, gains)
+    expected = reference.maximise_xi(xi.copy(), pi, gains)
+    maximise_xi(xi, pi, gains)
     np.testing.assert_allclose(xi, expected, rtol=1e-6)

@@ -1,9 +1,10 @@
-"""The M-step's sums and normalisations against the NumPy line each replaces."""
+"""Sufficient statistics and M-step against the NumPy line that each kernel replaces."""
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import random_array
 
 from tagtopic.inference.m_step import (
     add_scaled_rows,
@@ -17,9 +18,9 @@ from tagtopic.inference.m_step import (
 
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.integers(1, 20), st.booleans())
-def test_sums_by_column_are_a_sparse_product(seed: int, n_rows: int, n_columns: int, scaled: bool) -> None:
+def test_scaled_row_sums_are_a_sparse_product(seed: int, n_rows: int, n_columns: int, scaled: bool) -> None:
     random = np.random.default_rng(seed)
-    matrix = random_array((n_rows, n_columns), density=0.4, format="csr", random_state=random)
+    matrix = sp.random_array((n_rows, n_columns), density=0.4, format="csr", random_state=random)
     vectors, factors = random.random((n_rows, 5)), random.random((n_columns, 5))
     index = index_columns(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), n_columns)
     values = np.empty(matrix.nnz)
@@ -30,7 +31,7 @@ def test_sums_by_column_are_a_sparse_product(seed: int, n_rows: int, n_columns: 
     np.testing.assert_allclose(sums, 1 + (factors * expected if scaled else expected), rtol=1e-12)
 
 
-def test_an_index_of_a_part_counts_from_the_parts_first_entry() -> None:
+def test_index_of_a_block_is_relative_to_its_first_entry() -> None:
     starts, indices = np.array([3, 5, 6]), np.array([9, 9, 9, 0, 2, 2], np.int32)
     index = index_columns(starts, indices, 4)
     assert index.columns.tolist() == [0, 2]
@@ -38,7 +39,7 @@ def test_an_index_of_a_part_counts_from_the_parts_first_entry() -> None:
     assert index.rows.tolist() == [0, 0, 1]
 
 
-def test_normalisations_give_modes_and_floors() -> None:
+def test_normalisation_gives_modes_with_floors() -> None:
     random = np.random.default_rng(0)
     sums, beta, alpha = random.random((7, 3)), random.random(7), random.random(3)
     expected = (sums + beta[:, None]) / (sums + beta[:, None]).sum(axis=0)
@@ -55,7 +56,7 @@ def test_normalisations_give_modes_and_floors() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30))
-def test_weighted_log_sum_is_the_numpy_line_it_replaces(seed: int, n_topics: int) -> None:
+def test_weighted_log_sum(seed: int, n_topics: int) -> None:
     random = np.random.default_rng(seed)
     matrix = 10.0 ** random.uniform(-37, 0, (6, n_topics))
     weights = random.choice([0.0, 0.5, 1.0, 2.0], 6)
@@ -63,9 +64,9 @@ def test_weighted_log_sum_is_the_numpy_line_it_replaces(seed: int, n_topics: int
     np.testing.assert_allclose(weighted_log_sum(matrix, 1, 5, weights), expected, rtol=1e-12, atol=1e-12)
 
 
-def test_a_part_has_the_same_bits_when_it_is_made_elsewhere_and_added_later() -> None:
+def test_a_blocks_sum_has_the_same_bits_when_computed_elsewhere_and_added() -> None:
     random = np.random.default_rng(0)
-    matrix = random_array((80, 40), density=0.4, format="csr", random_state=random)
+    matrix = sp.random_array((80, 40), density=0.4, format="csr", random_state=random)
     index = index_columns(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), 40)
     for dtype in ("float32", "float64"):
         values, vectors, factors, before = (
@@ -75,3 +76,26 @@ def test_a_part_has_the_same_bits_when_it_is_made_elsewhere_and_added_later() ->
         for sums in (here, elsewhere):
             add_scaled_rows(index, 0, len(index.columns), values, vectors, factors, sums)
         np.testing.assert_array_equal(here, before + elsewhere)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 50, 2048, 2049, 5_000_000])
+def test_index_of_columns_is_a_stable_sort(n_columns: int) -> None:
+    random = np.random.default_rng(0)
+    matrix = sp.random_array(
+        (90, n_columns), density=min(1.0, 3000 / (90 * n_columns)), random_state=random, format="csr"
+    )
+    starts, indices = matrix.indptr.astype(np.int64)[3:80], matrix.indices.astype(np.int32)
+    found = index_columns(starts, indices, n_columns)
+    own = indices[starts[0] : starts[-1]]
+    order = np.argsort(own, kind="stable")
+    np.testing.assert_array_equal(found.rows, np.repeat(np.arange(76), np.diff(starts))[order])
+    np.testing.assert_array_equal(found.slots[order], np.arange(len(order)))
+    columns, sizes = np.unique(own, return_counts=True)
+    np.testing.assert_array_equal(found.columns, columns)
+    np.testing.assert_array_equal(np.diff(found.starts), sizes)
+
+
+def test_index_of_an_empty_block_has_no_columns() -> None:
+    found = index_columns(np.zeros(4, np.int64), np.empty(0, np.int32), 10)
+    assert len(found.columns) == 0
+    assert found.starts.tolist() == [0]
