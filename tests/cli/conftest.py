@@ -1,4 +1,4 @@
-"""A small file of documents, a model fitted to it, and a way to run the command line."""
+"""Fixtures: a small file of documents, a model fitted to it, and the command line in this process."""
 
 import io
 import json
@@ -22,7 +22,7 @@ SUBJECTS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left behind."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -43,7 +43,7 @@ def tagtopic(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str])
     def call(*arguments: object, stdin: str = "") -> Outcome:
         monkeypatch.setattr(sys, "argv", ["tagtopic", *map(str, arguments)])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
-        monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # which the command line replaces
+        monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command line replaces it
         capfd.readouterr()
         with pytest.raises(SystemExit) as end:
             run()
@@ -54,7 +54,7 @@ def tagtopic(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str])
 
 
 def write_documents(path: Path, n: int = 60) -> None:
-    """Documents of three authors, each with words of their own, and a year that says nothing."""
+    """Documents of three authors with disjoint vocabularies, and a year unrelated to the text."""
     rng = random.Random(0)
     rows = []
     for i in range(n):

@@ -1,4 +1,4 @@
-"""The audit of tags, from the command line."""
+"""`tagtopic audit`."""
 
 import csv
 from pathlib import Path
@@ -12,15 +12,15 @@ from tagtopic import TWDA, Corpus
 READ = ("--text", "body", "--tags", "author,year")
 
 
-def test_a_table_for_a_person(tagtopic: Command, model: Path, documents: Path) -> None:
+def test_audit_prints_the_least_plausible_tags(tagtopic: Command, model: Path, documents: Path) -> None:
     outcome = tagtopic("audit", model, documents, *READ)
     assert outcome.code == 0
-    assert outcome.out.startswith("120 tags on documents, the least plausible first")
+    assert outcome.out.startswith("120 tags on documents, least plausible first")
     assert len(outcome.out.splitlines()) == 22
     assert len(tagtopic("audit", model, documents, *READ, "--top", 3).out.splitlines()) == 5
 
 
-def test_entries_are_those_of_the_model(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
+def test_entries_equal_the_audit_of_the_model(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
     report = TWDA.load(model).audit_tags(Corpus.read(documents, text="body", tags=["author", "year"]))
     found: Any = tagtopic("audit", model, documents, *READ, "--json").json
     assert [entry["id"] for entry in found] == report.entries.column("document")
@@ -40,7 +40,7 @@ def test_entries_are_those_of_the_model(tagtopic: Command, model: Path, document
     assert table.column_names[:3] == ["id", "document_number", "tag"]
 
 
-def test_tags_kinds_and_duplicates(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
+def test_tags_kinds_and_near_duplicates(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
     tags: Any = tagtopic("audit", model, documents, *READ, "--about", "tags", "--json").json
     assert {tag["tag"] for tag in tags} == {"author:Ada", "author:Mary", "author:Jane", "year:1800", "year:1801"}
     assert "author:Ada" in tagtopic("audit", model, documents, *READ, "--about", "tags").out
@@ -58,7 +58,7 @@ def test_tags_kinds_and_duplicates(tagtopic: Command, model: Path, documents: Pa
     assert tagtopic("audit", model, documents, *READ, "--about", "tags", "-o", tmp_path / "t.tsv").code == 0
 
 
-def test_a_saved_corpus_says_the_same_as_its_files(
+def test_a_saved_corpus_gives_the_same_audit_as_its_files(
     tagtopic: Command, model: Path, documents: Path, tmp_path: Path
 ) -> None:
     Corpus.read(documents, text="body", tags=["author", "year"], to=tmp_path / "corpus")

@@ -1,4 +1,4 @@
-"""What is told before a cluster is asked, and what is made of what it says."""
+"""Commands with `--engine spark`: checks of options, and error messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Command
 
 from tagtopic.cli import main
-from tagtopic.cli.cluster import Destination
+from tagtopic.cli.infer import Destination
 from tagtopic.engines import SparkEngine
 
 SPARK = ["--engine", "spark", "--master", "local[1]"]
@@ -31,7 +31,7 @@ IN_JAVA = (
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
+    ("text", "message"),
     [
         (ON_AN_EXECUTOR, "row 1: column 'author' holds an object; leave such rows out"),
         (IN_A_JOB, "row 1: column 'author' holds an object; leave such rows out"),
@@ -40,11 +40,11 @@ IN_JAVA = (
         ("", "RuntimeError"),
     ],
 )
-def test_what_spark_says_is_one_sentence(said: str, sentence: str) -> None:
-    assert SparkEngine.describe_error(RuntimeError(said)) == sentence
+def test_errors_of_spark_are_reduced_to_one_message(text: str, message: str) -> None:
+    assert SparkEngine.describe_error(RuntimeError(text)) == message
 
 
-def test_an_error_of_spark_is_a_line(tagtopic: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_spark_are_printed_as_one_line(tagtopic: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     errors: Any = pytest.importorskip("pyspark.errors")
 
     def fail(*_: object) -> None:
@@ -55,11 +55,11 @@ def test_an_error_of_spark_is_a_line(tagtopic: Command, monkeypatch: pytest.Monk
     assert (outcome.code, outcome.err) == (1, "error: [NO] first\n")
 
 
-def test_of_a_failure_no_folder_is_left(tmp_path: Path) -> None:
+def test_output_folder_is_removed_on_error(tmp_path: Path) -> None:
     target = tmp_path / "answers.parquet"
 
     def fail() -> None:
-        with Destination("spark", "local[1]", str(target), as_json=False, quiet=True).whole_or_gone() as address:
+        with Destination("spark", "local[1]", str(target), as_json=False, quiet=True).removed_on_error() as address:
             assert address == f"file://{target}"
             target.mkdir()
             raise RuntimeError
@@ -81,7 +81,7 @@ def test_of_a_failure_no_folder_is_left(tmp_path: Path) -> None:
         (["--master", "nonsense"], "master='nonsense': expected spark://host:7077"),
     ],
 )
-def test_what_a_cluster_cannot_do_is_refused(
+def test_options_that_a_cluster_lacks_are_refused(
     tagtopic: Command, model: Path, documents: Path, tmp_path: Path, options: list[str], message: str
 ) -> None:
     pytest.importorskip("pyspark")
@@ -90,7 +90,7 @@ def test_what_a_cluster_cannot_do_is_refused(
     assert outcome.err.startswith(f"error: {message}")
 
 
-def test_a_model_without_tags_ranks_none_on_a_cluster_either(
+def test_rank_with_a_model_without_tags_is_refused_on_a_cluster(
     tagtopic: Command, documents: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("pyspark")

@@ -16,14 +16,16 @@ from tagtopic.explore.service import app
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What would have been served, instead of serving it."""
+    """The arguments of the server, which is not started."""
 
     calls: list[tuple[Any, ...]] = []
     monkeypatch.setattr(app, "serve", lambda *arguments, notify: calls.append(arguments))
     return calls
 
 
-def test_a_report_of_model_and_documents(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
+def test_report_has_model_documents_and_comparison(
+    tagtopic: Command, model: Path, documents: Path, tmp_path: Path
+) -> None:
     output = tmp_path / "letters.html"
     outcome = tagtopic(
         "report",
@@ -46,7 +48,7 @@ def test_a_report_of_model_and_documents(tagtopic: Command, model: Path, documen
     assert 'class="w c' in pages["/documents/0"]  # the text is in the file
 
 
-def test_a_report_without_documents_and_of_a_saved_corpus(
+def test_report_without_documents_and_with_a_saved_corpus(
     tagtopic: Command, model: Path, documents: Path, tmp_path: Path
 ) -> None:
     assert tagtopic("report", model, "-o", tmp_path / "a.html", "--max-tags", 2, "-q").code == 0
@@ -56,7 +58,9 @@ def test_a_report_without_documents_and_of_a_saved_corpus(
     assert "/documents/59" in decompressed((tmp_path / "b.html").read_text("utf-8"))
 
 
-def test_mistakes_are_told(tagtopic: Command, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_options_give_an_error_message(
+    tagtopic: Command, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "there is no folder" in tagtopic("report", model, "-o", tmp_path / "no" / "a.html").err
     assert tagtopic("report", model, "-o", tmp_path).err.startswith(f"error: {tmp_path} is a folder")
     for option in ("--text", "--tags", "--id", "--tag-separator"):
@@ -75,20 +79,18 @@ def test_mistakes_are_told(tagtopic: Command, model: Path, tmp_path: Path, monke
         assert "pip install 'tagtopic[explore]'" in tagtopic(command, model).err
 
 
-def test_a_report_replaces_nothing_that_it_is_made_of(
-    tagtopic: Command, model: Path, documents: Path, tmp_path: Path
-) -> None:
+def test_report_does_not_overwrite_its_inputs(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
     originals = {"m": model, "other": model, "letters.jsonl": documents}
     for name, original in originals.items():
         (tmp_path / name).write_bytes(original.read_bytes())
-    asked = ("report", tmp_path / "m", "--compare", tmp_path / "other", "--corpus", tmp_path / "letters.jsonl")
+    command = ("report", tmp_path / "m", "--compare", tmp_path / "other", "--corpus", tmp_path / "letters.jsonl")
     for name, original in originals.items():
-        outcome = tagtopic(*asked, "--text", "body", "-o", tmp_path / name)
+        outcome = tagtopic(*command, "--text", "body", "-o", tmp_path / name)
         assert (outcome.code, outcome.err.startswith(f"error: {tmp_path / name} is read by this command")) == (1, True)
         assert (tmp_path / name).read_bytes() == original.read_bytes()
 
 
-def test_serving_this_machine_needs_no_token_and_others_do(
+def test_a_token_is_generated_for_other_addresses_only(
     tagtopic: Command, model: Path, started: list[tuple[Any, ...]]
 ) -> None:
     for arguments in ([], ["--host", "0.0.0.0"], ["--host", "::1", "--token", "secret", "--name", "my model"]):
@@ -100,7 +102,7 @@ def test_serving_this_machine_needs_no_token_and_others_do(
     assert (named.name, given) == ("my model", "secret")
 
 
-def test_the_address_is_told_before_serving(tagtopic: Command, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_prints_the_address(tagtopic: Command, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import uvicorn
 
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)

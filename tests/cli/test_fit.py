@@ -1,4 +1,4 @@
-"""`tagtopic fit` ends in a model, or in one sentence that says why not."""
+"""`tagtopic fit`."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tagtopic.models._batch import ExpectationMaximisation
 READ = ("--text", "body", "--tags", "author,year")
 
 
-def test_a_fit_writes_a_model_and_says_what_it_found(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+def test_fit_writes_a_model_and_prints_its_topics(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     target = tmp_path / "letters.tagtopic"
     outcome = tagtopic("fit", documents, *READ, "-k", 3, "-o", target)
     assert outcome.code == 0
@@ -24,7 +24,7 @@ def test_a_fit_writes_a_model_and_says_what_it_found(tagtopic: Command, document
     assert TWDA.load(target).n_topics == 3
 
 
-def test_the_command_line_and_python_make_the_same_model(
+def test_command_line_and_python_fit_the_same_model(
     tagtopic: Command, documents: Path, model: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "again.tagtopic"
@@ -34,7 +34,7 @@ def test_the_command_line_and_python_make_the_same_model(
     np.testing.assert_array_equal(ours.tag_topics_, theirs.tag_topics_)
 
 
-def test_quiet_says_nothing_and_json_says_it_to_programs(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+def test_quiet_prints_nothing_and_json_prints_a_summary(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     quiet = tagtopic("fit", documents, *READ, "-k", 2, "-o", tmp_path / "m", "--quiet")
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
     summary = tagtopic("fit", documents, *READ, "-k", 2, "-o", tmp_path / "m", "--quiet", "--json").json
@@ -44,7 +44,7 @@ def test_quiet_says_nothing_and_json_says_it_to_programs(tagtopic: Command, docu
 
 
 @pytest.mark.parametrize(("name", "kind"), [("lda", LDA), ("twtm", TWTM)])
-def test_every_model_of_the_family(
+def test_every_model_can_be_fitted(
     tagtopic: Command, documents: Path, tmp_path: Path, name: str, kind: type[LDA] | type[TWTM]
 ) -> None:
     outcome = tagtopic(
@@ -65,7 +65,7 @@ def test_a_fit_can_do_without_the_tag_predictor(tagtopic: Command, documents: Pa
     assert "fitted with tag_predictor=False" in refused.err
 
 
-def test_a_killed_fit_goes_on_with_resume_and_ends_the_same(
+def test_a_killed_fit_is_resumed_with_the_same_result(
     tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = ("fit", documents, *READ, "-k", 2, "--tol", 0, "--max-iter", 25, "--checkpoint-every", 4)
@@ -84,7 +84,7 @@ def test_a_killed_fit_goes_on_with_resume_and_ends_the_same(
     assert not (tmp_path / "m").exists()
     outcome = tagtopic(*command, "-o", tmp_path / "m", "--resume")
     assert outcome.code == 0
-    assert "going on from" in outcome.err
+    assert "resuming from" in outcome.err
     np.testing.assert_array_equal(TWDA.load(tmp_path / "m").components_, TWDA.load(tmp_path / "whole").components_)
     assert {file.name for file in tmp_path.iterdir()} >= {"m", "whole"}
     assert not list(tmp_path.glob("*.checkpoint"))
@@ -99,18 +99,18 @@ def test_a_killed_fit_goes_on_with_resume_and_ends_the_same(
         ("{documents}", ["--text", "body", "--model", "twtm"]),  # which needs tags, and says so when it is fitted
     ],
 )
-def test_a_fit_that_fails_keeps_the_checkpoint_of_another(
+def test_a_failed_fit_keeps_an_older_checkpoint(
     tagtopic: Command, documents: Path, tmp_path: Path, source: str, options: list[str]
 ) -> None:
     checkpoint = tmp_path / "m.checkpoint"
-    checkpoint.write_bytes(b"where a killed fit stood")
+    checkpoint.write_bytes(b"state of a killed fit")
     assert tagtopic("fit", source.format(documents=documents), *options, "-k", 2, "-o", tmp_path / "m").code == 1
-    assert checkpoint.read_bytes() == b"where a killed fit stood"
+    assert checkpoint.read_bytes() == b"state of a killed fit"
     assert list(tmp_path.iterdir()) == [checkpoint]
 
 
-def test_a_fit_that_succeeds_leaves_no_checkpoint(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
-    (tmp_path / "m.checkpoint").write_bytes(b"where a killed fit stood")
+def test_a_successful_fit_removes_the_checkpoint(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.checkpoint").write_bytes(b"state of a killed fit")
     fit = ("fit", documents, *READ, "-k", 2, "--max-iter", 2, "-q", "-o", tmp_path / "m")
     assert tagtopic(*fit, "--checkpoint-every", 1).code == 0
     assert list(tmp_path.iterdir()) == [tmp_path / "m"]
@@ -121,7 +121,7 @@ def test_online_learning(tagtopic: Command, documents: Path, tmp_path: Path) -> 
     assert TWDA.load(tmp_path / "m").learning == "online"
 
 
-def test_held_out_words_are_watched(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+def test_validation_words_select_the_iteration(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     command = ("fit", documents, *READ, "-k", 3, "-o", tmp_path / "m", "--validation-fraction", 0.5, "--patience", 2)
     outcome = tagtopic(*command)
     assert outcome.code == 0
@@ -141,7 +141,7 @@ def test_documents_from_standard_input(tagtopic: Command, documents: Path, tmp_p
     assert len(TWDA.load(tmp_path / "m").tag_names_) == 5
 
 
-def test_a_model_gets_its_name_from_the_file(
+def test_default_name_of_the_model_is_that_of_the_file(
     tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -162,7 +162,7 @@ def test_a_model_gets_its_name_from_the_file(
         ("-", "stdin"),
     ],
 )
-def test_only_what_says_the_format_is_left_out_of_the_name(file: str, name: str) -> None:
+def test_only_suffixes_of_formats_are_removed_from_the_name(file: str, name: str) -> None:
     assert _stem(file) == name
 
 
@@ -195,7 +195,7 @@ def test_a_wrong_column_lists_those_that_exist(tagtopic: Command, documents: Pat
         ([], 2, "FILE"),
     ],
 )
-def test_mistakes_are_one_clear_sentence(
+def test_invalid_options_give_one_error_message(
     tagtopic: Command, documents: Path, arguments: list[str], code: int, message: str
 ) -> None:
     outcome = tagtopic("fit", *(argument.format(documents=documents) for argument in arguments))
@@ -205,23 +205,21 @@ def test_mistakes_are_one_clear_sentence(
 
 
 @pytest.mark.parametrize(("given", "prior"), [(["--tag-weight-prior", "0.5"], 0.5), ([], 1.0)])
-def test_the_prior_of_the_tag_weights_is_given(
+def test_tag_weight_prior_can_be_given(
     tagtopic: Command, documents: Path, tmp_path: Path, given: list[str], prior: float
 ) -> None:
     assert tagtopic("fit", documents, *READ, "-k", 2, "-q", "--max-iter", 2, "-o", tmp_path / "m", *given).code == 0
     assert set(TWDA.load(tmp_path / "m").tag_weight_prior_) == {prior}
 
 
-def test_the_prior_of_the_tag_weights_is_learnt(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+def test_tag_weight_prior_can_be_estimated(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     learnt = ["--tag-weight-prior", "estimate", "--max-iter", 30, "--tol", 0]
     assert tagtopic("fit", documents, *READ, "-k", 2, "-q", "-o", tmp_path / "m", *learnt).code == 0
     assert len(set(TWDA.load(tmp_path / "m").tag_weight_prior_)) > 1
 
 
 @pytest.mark.parametrize("source", ["letters.jsonl", "./letters.jsonl", "*.jsonl", "."])
-def test_a_model_does_not_replace_what_it_is_learnt_from(
-    tagtopic: Command, documents: Path, tmp_path: Path, source: str
-) -> None:
+def test_a_model_does_not_overwrite_its_input(tagtopic: Command, documents: Path, tmp_path: Path, source: str) -> None:
     own = tmp_path / "letters.jsonl"
     own.write_bytes(documents.read_bytes())
     outcome = tagtopic("fit", f"{tmp_path}/{source}", *READ, "-k", 2, "--max-iter", 1, "-o", own)
@@ -231,7 +229,7 @@ def test_a_model_does_not_replace_what_it_is_learnt_from(
 
 @pytest.fixture
 def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C in the fourth iteration."""
+    """Interrupt the fourth iteration."""
     iterate = ExpectationMaximisation.iterate
 
     def interrupted(em: ExpectationMaximisation) -> None:
@@ -255,23 +253,23 @@ def test_ctrl_c_keeps_the_model_so_far(tagtopic: Command, documents: Path, tmp_p
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.usefixtures("interrupted")
-@pytest.mark.parametrize(("every", "goes_on"), [(2, True), (5, False)])
-def test_a_second_ctrl_c_says_what_is_left(
-    tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int, goes_on: bool
+@pytest.mark.parametrize(("every", "resumable"), [(2, True), (5, False)])
+def test_a_second_ctrl_c_reports_the_checkpoint(
+    tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int, resumable: bool
 ) -> None:
     def interrupted_again(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(TWDA, "_keep", interrupted_again)
+    monkeypatch.setattr(TWDA, "_set_learnt", interrupted_again)
     target = tmp_path / "m"
     outcome = tagtopic("fit", documents, *READ, "-k", 2, "-o", target, "--checkpoint-every", every)
     assert outcome.code == 130
     assert f"stopped: {target} is not written" in outcome.err
-    assert (f"the same command with --resume goes on from {target}.checkpoint" in outcome.err) is goes_on
+    assert (f"the same command with --resume continues from {target}.checkpoint" in outcome.err) is resumable
     assert not target.exists()
 
 
-def test_spark_needs_to_be_told_where_the_cluster_is(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+def test_spark_needs_the_address_of_the_cluster(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     outcome = tagtopic("fit", documents, *READ, "-k", 2, "-o", tmp_path / "m", "--engine", "spark")
     assert (outcome.code, "--master" in outcome.err) == (1, True)
     outcome = tagtopic("fit", documents, *READ, "-k", 2, "-o", tmp_path / "m", "--master", "spark://host:7077")

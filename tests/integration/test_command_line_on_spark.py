@@ -18,7 +18,7 @@ import pytest
 
 import tagtopic
 from tagtopic import TWDA, Corpus
-from tagtopic.cli.inputs import NO_KNOWN_TAG
+from tagtopic.cli.inputs import NO_KNOWN_TAGS
 
 pytest.importorskip("pyspark")
 
@@ -71,7 +71,7 @@ def test_a_killed_driver_goes_on_from_its_checkpoint_and_the_model_answers_on_sp
     commands += [[name, str(model), str(letters), *columns[name], "-o", str(answers[name]), *SPARK] for name in answers]
     commands += [["rank", str(model), str(letters), "-o", str(tmp_path / "no-tags.parquet"), *SPARK]]
     assert start(log, "-c", SEVERAL, json.dumps(commands)).wait() == 0, log.read_text()
-    assert log.read_text().count(NO_KNOWN_TAG) == 1  # of the last command, which was not told where the tags are
+    assert log.read_text().count(NO_KNOWN_TAGS) == 1  # of the last command, which was not told where the tags are
 
     corpus = Corpus.read(letters, tags="author")
     found = TWDA.load(model)

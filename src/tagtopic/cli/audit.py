@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.inputs import Columns, model_and_corpus
+from tagtopic.cli.inputs import FileOptions, model_and_corpus
 from tagtopic.cli.options import examples
-from tagtopic.cli.output import Answer, Column, Made, check_output, show
+from tagtopic.cli.output import Column, LazyRows, Result, check_output, emit
 
 if TYPE_CHECKING:
     from tagtopic.tagging.audit import TagReport
 
-SHOWN = 20
+N_SHOWN = 20
 
 
-class About(StrEnum):
-    """What an audit can tell of."""
+class Table(StrEnum):
+    """The tables of an audit."""
 
     ENTRIES = "entries"
     TAGS = "tags"
@@ -29,13 +29,14 @@ class About(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
+    """Add the commands of this module."""
     app.command(
+        rich_help_panel="Apply a model to documents",
         epilog=examples(
             "tagtopic audit movies.tagtopic movies.jsonl --text storyline --tags director,keywords",
             "tagtopic audit movies.tagtopic movies.jsonl --text storyline --tags keywords --about tags -o tags.csv",
             "tagtopic audit movies.tagtopic movies.jsonl --text storyline --tags stars --about duplicates --json",
-        )
+        ),
     )(audit)
 
 
@@ -47,10 +48,14 @@ def audit(
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
     about: Annotated[
-        About,
-        typer.Option("--about", help="Tags on documents, tags on all of theirs, tags that may be one, or kinds."),
-    ] = About.ENTRIES,
-    top: Annotated[int | None, typer.Option("--top", "-n", min=1, help="At most so many, worst first.")] = None,
+        Table,
+        typer.Option(
+            "--about", help="Tags on documents (entries), tags over all their documents, near-duplicate tags, or kinds."
+        ),
+    ] = Table.ENTRIES,
+    top: Annotated[
+        int | None, typer.Option("--top", "-n", min=1, help="Maximum number of rows, least plausible first.")
+    ] = None,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -60,49 +65,49 @@ def audit(
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Find tags that explain nothing of their documents, worst first, with the evidence.
+    """Audit the tags of documents: find implausible and near-duplicate tags.
 
     `plausibility` is the probability that a tag is one of its document's own rather than a random one, at even prior
     odds, and `p` the share of random tags that would score as high. In JSON and files, `id` is the document's id and
     `document_number` its number in the corpus, from 0, since ids may repeat.
     """
     check_output(output, model, *files)
-    columns = Columns.of(
+    file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    fitted, corpus = model_and_corpus(model, files, columns, jobs=jobs, quiet=quiet)
+    fitted, corpus = model_and_corpus(model, files, file_options, jobs=jobs, quiet=quiet)
     report = fitted.audit_tags(corpus)
-    answers = {
-        About.ENTRIES: _entries, About.TAGS: _tags, About.DUPLICATES: _duplicates, About.KINDS: _kinds,
+    results = {
+        Table.ENTRIES: _entries, Table.TAGS: _tags, Table.DUPLICATES: _duplicates, Table.KINDS: _kinds,
     }  # fmt: skip
-    shown = SHOWN if top is None else top
-    show(answers[about](report, top), as_json=as_json, output=output, quiet=quiet, at_most=shown)
+    max_lines = N_SHOWN if top is None else top
+    emit(results[about](report, top), as_json=as_json, output=output, quiet=quiet, max_lines=max_lines)
 
 
-def _entries(report: TagReport, top: int | None) -> Answer:
+def _entries(report: TagReport, top: int | None) -> Result:
     entries = report.entries[:top]
-    return Answer(
-        title=f"{len(entries):,} tags on documents, the least plausible first",
+    return Result(
+        title=f"{len(entries):,} tags on documents, least plausible first",
         columns=[
             Column("document"), Column("tag"), Column("plausibility", number=True), Column("p", number=True),
-            Column("weight", number=True), Column("expected", number=True), Column("words that disagree", ratio=1),
+            Column("weight", number=True), Column("expected", number=True), Column("evidence against", ratio=1),
         ],
         lines=[
             [e.document, e.tag, f"{e.plausibility:.3f}", f"{e.p_value:.3f}", f"{e.weight:.2f}",
              f"{e.expected_weight:.2f}", " ".join(e.disagreeing)]
-            for e in entries[: SHOWN if top is None else top]
+            for e in entries[: N_SHOWN if top is None else top]
         ],
         value=_records(entries),
         rows=_records(entries, flat=True),
-        table=lambda: _with_id(entries.table()),
+        table=lambda: _rename_id(entries.table()),
     )  # fmt: skip
 
 
-def _tags(report: TagReport, top: int | None) -> Answer:
+def _tags(report: TagReport, top: int | None) -> Result:
     tags = report.tags[:top]
-    return Answer(
-        title=f"{len(tags):,} tags, the least plausible first",
+    return Result(
+        title=f"{len(tags):,} tags, least plausible first",
         columns=[
             Column("tag", ratio=1), Column("documents", number=True), Column("plausibility", number=True),
             Column("p", number=True), Column("weight", number=True), Column("expected", number=True),
@@ -110,7 +115,7 @@ def _tags(report: TagReport, top: int | None) -> Answer:
         lines=[
             [t.tag, f"{t.documents:,}", f"{t.plausibility:.3f}", f"{t.p_value:.2g}", f"{t.weight:.2f}",
              f"{t.expected_weight:.2f}"]
-            for t in tags[: SHOWN if top is None else top]
+            for t in tags[: N_SHOWN if top is None else top]
         ],
         value=_records(tags),
         rows=_records(tags),
@@ -118,7 +123,7 @@ def _tags(report: TagReport, top: int | None) -> Answer:
     )  # fmt: skip
 
 
-def _duplicates(report: TagReport, top: int | None) -> Answer:
+def _duplicates(report: TagReport, top: int | None) -> Result:
     pairs = report.duplicates[:top]
     rows = [
         {
@@ -127,10 +132,10 @@ def _duplicates(report: TagReport, top: int | None) -> Answer:
         }
         for pair in pairs
     ]  # fmt: skip
-    return Answer(
-        title=f"{len(pairs):,} pairs of tags that may be one",
+    return Result(
+        title=f"{len(pairs):,} pairs of near-duplicate tags",
         columns=[
-            Column("first"), Column("second"), Column("topics alike", number=True), Column("documents", number=True),
+            Column("first"), Column("second"), Column("similarity", number=True), Column("documents", number=True),
             Column("together", number=True),
         ],
         lines=[
@@ -147,12 +152,12 @@ def _duplicates(report: TagReport, top: int | None) -> Answer:
     )  # fmt: skip
 
 
-def _kinds(report: TagReport, top: int | None) -> Answer:
+def _kinds(report: TagReport, top: int | None) -> Result:
     kinds = report.kinds[:top]
     rest = {"kind": None, "tags": None, "documents": None, "share": report.latent_share, "plausibility": None}
     rows: list[dict[str, Any]] = [*map(vars, kinds), rest]
-    return Answer(
-        title="how much of the words each kind of tag explains",
+    return Result(
+        title="share of the words explained by each kind of tag",
         columns=[
             Column("kind"), Column("share", number=True), Column("tags", number=True),
             Column("documents", number=True), Column("plausibility", number=True),
@@ -166,16 +171,16 @@ def _kinds(report: TagReport, top: int | None) -> Answer:
     )  # fmt: skip
 
 
-def _with_id(table: Any) -> Any:
-    """Documents are called ``id`` in the answers of every command."""
+def _rename_id(table: Any) -> Any:
+    """Rename the column of documents to ``id``, as in the results of other commands."""
     return table.rename_columns(["id" if name == "document" else name for name in table.column_names])
 
 
-def _records(found: Sequence[Any], *, flat: bool = False) -> Made:
-    """Records as dicts; ``flat`` ones have no lists."""
+def _records(entries: Sequence[Any], *, flat: bool = False) -> LazyRows:
+    """Entries as dicts, without lists if ``flat``."""
 
-    def make(i: int) -> dict[str, Any]:
-        record = {"id" if name == "document" else name: value for name, value in vars(found[i]).items()}
+    def row(i: int) -> dict[str, Any]:
+        record = {"id" if name == "document" else name: value for name, value in vars(entries[i]).items()}
         return {**record, "disagreeing": " ".join(record["disagreeing"])} if flat else record
 
-    return Made(len(found), make)
+    return LazyRows(len(entries), row)

@@ -1,4 +1,4 @@
-"""`tagtopic experiment`: the paper's figures and tables, on any corpus."""
+"""`tagtopic experiment`: the article's experiments on any corpus."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.inputs import Columns, read_corpus
+from tagtopic.cli.inputs import FileOptions, read_corpus
 from tagtopic.cli.options import examples
-from tagtopic.cli.output import print_text, remark
+from tagtopic.cli.output import notify, print_text
 
 if TYPE_CHECKING:
     from tagtopic.experiments import Dataset, ExperimentResult
 
 
-class Name(StrEnum):
+class ExperimentName(StrEnum):
     """The experiments."""
 
     PERPLEXITY = "perplexity"
@@ -29,25 +29,28 @@ class Name(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
+    """Add the commands of this module."""
     app.command(
+        rich_help_panel="Evaluate",
         epilog=examples(
             "tagtopic experiment all --corpus embedded --output results --quick",
             "tagtopic experiment perplexity --corpus imdb/documents.twtm --output imdb --folds 2",
             "tagtopic experiment classify --corpus films.jsonl --text plot --tags cast,genres --labels genres -o films",
             "tagtopic experiment tags --corpus papers.jsonl --kinds author --min-tag-documents 5 -o papers",
             "tagtopic experiment perplexity --corpus imdb/documents.twtm --output imdb --redo TWDA",
-        )
+        ),
     )(experiment)
 
 
 def experiment(
-    name: Annotated[Name, typer.Argument(help="Which of the paper's experiments.")],
+    name: Annotated[ExperimentName, typer.Argument(help="Experiment of the article.")],
     corpus: Annotated[
         list[str],
-        typer.Option("--corpus", metavar="FILE", help="As for fit, or: embedded (Python's documentation), planted."),
+        typer.Option(
+            "--corpus", metavar="FILE", help="Files as for fit; or embedded (Python's documentation), or planted."
+        ),
     ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Where cells and results go.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for cells and results.")],
     text: options.Text = None,
     tags: options.Tags = None,
     id_column: options.Id = None,
@@ -56,63 +59,61 @@ def experiment(
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
     skip_errors: options.SkipErrors = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Small and short: to see it run, not to quote it.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small and fast, for a trial run.")] = False,
     topics: Annotated[str | None, typer.Option("--topics", "-k", metavar="N,…", help="Numbers of topics.")] = None,
-    folds: Annotated[int | None, typer.Option("--folds", min=1, max=5, help="How many of the five folds.")] = None,
+    folds: Annotated[int | None, typer.Option("--folds", min=1, max=5, help="Number of the five folds to run.")] = None,
     models: Annotated[
         list[str] | None, typer.Option("--model", "-m", metavar="MODEL", help="Only this model (may be repeated).")
     ] = None,
     redo: Annotated[
         list[str] | None,
         typer.Option(
-            "--redo", metavar="MODEL", help="Measure this model again; failed: all cells that failed (may be repeated)."
+            "--redo", metavar="MODEL", help="Run this model again; failed: all failed cells (may be repeated)."
         ),
     ] = None,
     kinds: Annotated[
-        str | None, typer.Option("--kinds", metavar="KIND,…", help="Keep tags of these kinds only.")
+        str | None, typer.Option("--kinds", metavar="KIND,…", help="Keep only tags of these kinds.")
     ] = None,
-    labels: Annotated[
-        str | None, typer.Option("--labels", metavar="KIND", help="The kind of tag that classify learns.")
-    ] = None,
+    labels: Annotated[str | None, typer.Option("--labels", metavar="KIND", help="Kind of tag to classify by.")] = None,
     min_tag_documents: Annotated[
-        int, typer.Option("--min-tag-documents", min=1, help="Leave out tags on fewer documents.")
+        int, typer.Option("--min-tag-documents", min=1, help="Drop tags that occur on fewer documents.")
     ] = 1,
     documents: Annotated[
-        int | None, typer.Option("--documents", min=10, help="Take so many documents, at random.")
+        int | None, typer.Option("--documents", min=10, help="Size of a random sample of the documents.")
     ] = None,
     workers: Annotated[
-        str | None, typer.Option("--workers", metavar="N,…", help="Spark workers in scale; 0 is without Spark.")
+        str | None, typer.Option("--workers", metavar="N,…", help="Numbers of Spark workers for scale; 0 for no Spark.")
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", min=0.0, help="Begin nothing new after so long; run it again to go on.")
+        float | None, typer.Option("--minutes", min=0.0, help="Start no cell after this time; run again to continue.")
     ] = None,
     jobs: options.Jobs = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Repeat an experiment of the paper on a corpus: models compared, with a table and a plot.
+    """Run an experiment of the article on a corpus: a comparison of models, as table and plot.
 
-    Each finished cell of the grid is kept in the folder, so a run that was killed goes on where it was.
+    Finished cells of the grid are kept in the folder: the same command continues an interrupted run.
     """
     from tagtopic.experiments import EXPERIMENT_NAMES, Plan, Selection, run
     from tagtopic.experiments.results import require_matplotlib
 
     require_matplotlib()
-    if name is Name.ALL and models:
+    if name is ExperimentName.ALL and models:
         raise ValueError("--model is for one experiment: each compares others")
-    columns = Columns.of(
+    file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    selection = Selection(labels, options.several(kinds), min_tag_documents, documents)
+    selection = Selection(labels, options.split_names(kinds), min_tag_documents, documents)
     plan = Plan(
         quick=quick, topics=_numbers(topics, "-k"), folds=folds, models=tuple(models) if models else None,
         workers=_numbers(workers, "--workers", least=0), jobs=jobs,
     )  # fmt: skip
-    dataset = _dataset(corpus, columns, selection, quick=quick, jobs=jobs, quiet=quiet)
-    remark(f"on {dataset.corpus!r}", quiet=quiet)
-    chosen = [one for one in EXPERIMENT_NAMES if name in (Name.ALL, one)]
-    if name is Name.ALL and dataset.labels is None:
-        remark("without --labels there is nothing to classify: left out", quiet=quiet)
+    dataset = _dataset(corpus, file_options, selection, quick=quick, jobs=jobs, quiet=quiet)
+    notify(f"on {dataset.corpus!r}", quiet=quiet)
+    chosen = [one for one in EXPERIMENT_NAMES if name in (ExperimentName.ALL, one)]
+    if name is ExperimentName.ALL and dataset.labels is None:
+        notify("classify is skipped: it needs --labels", quiet=quiet)
         chosen.remove("classify")
     failed = 0
     for one in chosen:
@@ -122,7 +123,7 @@ def experiment(
         )  # fmt: skip
         for table in result.tables:
             print_text(table.markdown())
-        remark(f"wrote {', '.join(map(str, result.files))}", quiet=quiet)
+        notify(f"wrote {', '.join(map(str, result.files))}", quiet=quiet)
         _report_failures(result)
         failed += len(result.failed)
     if failed:
@@ -131,11 +132,11 @@ def experiment(
 
 def _log(message: str, *, quiet: bool) -> None:
     """Print a message; failures are printed even if quiet."""
-    remark(message, quiet=quiet and not message.startswith("failed"))
+    notify(message, quiet=quiet and not message.startswith("failed"))
 
 
 def _numbers(value: str | None, option: str, least: int = 1) -> tuple[int, ...] | None:
-    return None if value is None else options.whole_numbers(value, option, least)
+    return None if value is None else options.parse_integers(value, option, least)
 
 
 def _report_failures(result: ExperimentResult) -> None:
@@ -143,28 +144,30 @@ def _report_failures(result: ExperimentResult) -> None:
     n = len(result.failed)
     if n:
         cells = "1 cell" if n == 1 else f"{n} cells"
-        remark(f"{result.experiment.name}: {cells} failed: --redo failed measures {'it' if n == 1 else 'them'} again")
+        notify(f"{result.experiment.name}: {cells} failed: --redo failed runs {'it' if n == 1 else 'them'} again")
         for reason, times in Counter(cell.error for cell in result.failed).items():
-            remark(f"  {times} × {reason}")
+            notify(f"  {times} × {reason}")
 
 
 def _dataset(
-    files: list[str], columns: Columns, selection: Any, *, quick: bool, jobs: int | None, quiet: bool
+    files: list[str], file_options: FileOptions, selection: Any, *, quick: bool, jobs: int | None, quiet: bool
 ) -> Dataset:
-    """The embedded or the planted corpus, or what the files hold."""
+    """The embedded or planted dataset, or one from files."""
     from tagtopic.experiments import dataset as datasets
 
-    made = files[0] if files in ([datasets.PLANTED], [datasets.EMBEDDED]) else None
-    if made and (
-        selection != datasets.Selection() or columns != Columns.of(None, None, None, None, None, skip_errors=False)
+    built_in = files[0] if files in ([datasets.PLANTED], [datasets.EMBEDDED]) else None
+    if built_in and (
+        selection != datasets.Selection()
+        or file_options != FileOptions.parse(None, None, None, None, None, skip_errors=False)
     ):
         raise ValueError(
-            f"--corpus {made} has documents, tags and labels of its own: options that choose among them are for files"
+            f"--corpus {built_in} has documents, tags and labels of its own: options that choose among them are for "
+            "files"
         )
-    if made == datasets.PLANTED:
+    if built_in == datasets.PLANTED:
         return datasets.planted_dataset(quick=quick)
-    if made == datasets.EMBEDDED:
-        remark("reading the documentation of this Python…", quiet=quiet)
+    if built_in == datasets.EMBEDDED:
+        notify("reading the documentation of the installed Python…", quiet=quiet)
         return datasets.embedded_dataset(quick=quick)
     rules = datasets.TWTM_FORMAT_RULES if all(".twtm" in file for file in files) else {}
-    return datasets.select_dataset(read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules), selection)
+    return datasets.select_dataset(read_corpus(files, file_options, jobs=jobs, quiet=quiet, **rules), selection)

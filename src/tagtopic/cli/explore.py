@@ -1,4 +1,4 @@
-"""`tagtopic report` and `serve`: a model to look at."""
+"""`tagtopic report` and `serve`: a model as one HTML file or as a web service."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.inputs import Columns, load_model, read_corpus
+from tagtopic.cli.inputs import FileOptions, load_model, read_corpus
 from tagtopic.cli.options import examples
-from tagtopic.cli.output import check_target, remark, told_as
+from tagtopic.cli.output import check_target, naming_errors, notify
 
 if TYPE_CHECKING:
     from tagtopic.explore import Explorer
 
 Documents = Annotated[
     str | None,
-    typer.Option(
-        "--corpus", metavar="PATH", help="Documents to show: a saved corpus, or a file with text (and tags) in columns."
-    ),
+    typer.Option("--corpus", metavar="PATH", help="Documents to show: a saved corpus, or a file as for fit."),
 ]
 Other = Annotated[str | None, typer.Option("--compare", metavar="MODEL", help="A second model to compare with.")]
-Name = Annotated[str | None, typer.Option("--name", help="What to call the model.", show_default="its file's name")]
+Name = Annotated[str | None, typer.Option("--name", help="Name of the model in titles.", show_default="the file name")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
+    """Add the commands of this module."""
     app.command(
+        rich_help_panel="Explore",
         epilog=examples(
             "tagtopic report movies.tagtopic -o movies.html",
             "tagtopic report movies.tagtopic --corpus movies.jsonl --text storyline --tags director -o movies.html",
-        )
+        ),
     )(report)
     app.command(
+        rich_help_panel="Explore",
         epilog=examples(
             "tagtopic serve movies.tagtopic",
             "tagtopic serve movies.tagtopic --corpus movies.jsonl --text storyline --tags director,stars --port 8100",
             "tagtopic serve movies.tagtopic --host 0.0.0.0 --token a-long-secret",
-        )
+        ),
     )(serve)
 
 
@@ -55,15 +55,17 @@ def report(
     delimiter: options.Delimiter = None,
     compare: Other = None,
     name: Name = None,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write it.")] = "report.html",
-    most_tags: Annotated[
-        int, typer.Option("--max-tags", min=1, help="Tags that get a page, the most used first.")
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="File to write.")] = "report.html",
+    max_tags: Annotated[
+        int, typer.Option("--max-tags", min=1, help="Number of tags with a page, most frequent first.")
     ] = 2000,
-    most_documents: Annotated[int, typer.Option("--max-documents", min=1, help="Documents that get a page.")] = 200,
+    max_documents: Annotated[
+        int, typer.Option("--max-documents", min=1, help="Number of documents with a page.")
+    ] = 200,
     jobs: options.Jobs = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write what a model found as one HTML file that works offline and by e-mail."""
+    """Write a self-contained HTML report of a model and its documents."""
     from tagtopic._core.optional import require
 
     require("jinja2", extra="explore", purpose="tagtopic report")
@@ -71,14 +73,14 @@ def report(
 
     path = Path(output)
     check_target(output, *(given for given in (model, corpus, compare) if given is not None))
-    columns = Columns.of(
+    file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=False, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    explorer = open_explorer(model, corpus, columns, compare, name, jobs=jobs, quiet=quiet)
-    with told_as(path):
-        write_report(explorer, path, ReportLimits(most_tags, most_documents))
-    remark(f"wrote {output} ({path.stat().st_size / 1e3:,.0f} kB)", quiet=quiet)
+    explorer = open_explorer(model, corpus, file_options, compare, name, jobs=jobs, quiet=quiet)
+    with naming_errors(path):
+        write_report(explorer, path, ReportLimits(max_tags, max_documents))
+    notify(f"wrote {output} ({path.stat().st_size / 1e3:,.0f} kB)", quiet=quiet)
 
 
 def serve(
@@ -93,18 +95,20 @@ def serve(
     delimiter: options.Delimiter = None,
     compare: Other = None,
     name: Name = None,
-    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="The port; 0 is any free one.")] = 8000,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", "-p", min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = 8000,
     token: Annotated[
         str | None,
         typer.Option(
-            "--token", help="Ask for this token.", show_default="none on this machine, a new one on other addresses"
+            "--token", help="Require this token.", show_default="none on this machine, a random one on other addresses"
         ),
     ] = None,
     jobs: options.Jobs = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show a model as pages in the browser, with search, and as an API for programs (/api/v1/openapi.json)."""
+    """Serve a model as web pages and as a JSON API (described in /api/v1/openapi.json)."""
     from tagtopic._core.optional import require
 
     require("fastapi", "uvicorn", "jinja2", extra="explore", purpose="tagtopic serve")
@@ -113,35 +117,35 @@ def serve(
 
     if token is not None and not token.strip():
         raise ValueError("--token is empty: give one, or leave the option out")
-    columns = Columns.of(
+    file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=False, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    explorer = open_explorer(model, corpus, columns, compare, name, jobs=jobs, quiet=quiet)
+    explorer = open_explorer(model, corpus, file_options, compare, name, jobs=jobs, quiet=quiet)
     if token is None and not is_loopback(host):
-        token = secrets.token_urlsafe(24)  # whoever can reach the address could look otherwise
-    run_server(explorer, host, port, token, notify=lambda message: remark(message, quiet=quiet))
+        token = secrets.token_urlsafe(24)  # the address may be reachable by others
+    run_server(explorer, host, port, token, notify=lambda message: notify(message, quiet=quiet))
 
 
 def open_explorer(
     model: str,
     corpus: str | None,
-    columns: Columns,
+    file_options: FileOptions,
     compare: str | None,
     name: str | None,
     *,
     jobs: int | None,
     quiet: bool,
 ) -> Explorer:
-    """The model and documents that were asked for."""
+    """Load the models and documents of an explorer."""
     from tagtopic.explore import Explorer
 
-    _check_columns(corpus, columns)
+    _check_file_options(corpus, file_options)
     fitted = load_model(model, jobs)
     other = None if compare is None else load_model(compare, jobs)
     documents = None
     if corpus is not None:
-        documents = read_corpus([corpus], columns, model=fitted, jobs=jobs, quiet=quiet, keep_texts=True)
+        documents = read_corpus([corpus], file_options, model=fitted, jobs=jobs, quiet=quiet, keep_texts=True)
     return Explorer(
         fitted,
         documents,
@@ -151,12 +155,15 @@ def open_explorer(
     )
 
 
-def _check_columns(corpus: str | None, columns: Columns) -> None:
-    """Raise if columns are named and there are no documents to have them."""
+def _check_file_options(corpus: str | None, file_options: FileOptions) -> None:
+    """Raise if options for reading documents are given without documents."""
     named = {
-        "--text": columns.text, "--tags": columns.tags, "--id": columns.id, "--tag-separator": columns.tag_separator,
-        "--format": columns.format,
-    }  # fmt: skip
+        "--text": file_options.text,
+        "--tags": file_options.tags,
+        "--id": file_options.id,
+        "--tag-separator": file_options.tag_separator,
+        "--format": file_options.format,
+    }
     given = [option for option, value in named.items() if value is not None]
     if corpus is None and given:
         raise ValueError(f"{given[0]} is for the documents of --corpus: give both, or neither")

@@ -1,4 +1,4 @@
-"""`tagtopic fit`: from files to a model."""
+"""`tagtopic fit`: fit a model to files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.inputs import Columns, read_with, rules_of
+from tagtopic.cli.inputs import FileOptions, corpus_rules, read_with_engine
 from tagtopic.cli.options import examples
-from tagtopic.cli.output import check_target, print_json, print_text, remark, show, told_as
-from tagtopic.cli.tables import topics_answer
+from tagtopic.cli.output import check_target, emit, naming_errors, notify, print_json, print_text
+from tagtopic.cli.results import topics_result
 from tagtopic.engines import ENGINES, WEIGHT_UPDATES, engine_class
 from tagtopic.inference.methods import DEFAULT, METHODS, method_of
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
 
 ESTIMATE = "estimate"
-INTERRUPTED = 130  # the shell's code for a program ended by Ctrl-C
+EXIT_INTERRUPTED = 130  # exit code of programs interrupted by Ctrl-C
 
 
-class Kind(StrEnum):
-    """The models of the family."""
+class ModelName(StrEnum):
+    """The models."""
 
     TWDA = "twda"
     TWTM = "twtm"
@@ -38,14 +38,14 @@ class Kind(StrEnum):
 
 
 class Learning(StrEnum):
-    """When what was learnt is updated."""
+    """Batch or online updates of the parameters."""
 
     BATCH = "batch"
     ONLINE = "online"
 
 
 def _inference_method(name: str) -> str:
-    """The name of the inference method, also for an alias of it."""
+    """The name of an inference method, given by name or alias."""
     try:
         return method_of(name).name
     except ValueError as error:
@@ -53,15 +53,16 @@ def _inference_method(name: str) -> str:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
+    """Add the commands of this module."""
     app.command(
+        rich_help_panel="Describe and fit",
         epilog=examples(
             "tagtopic fit movies.jsonl --text storyline --tags director,stars,keywords -k 50 -o movies.tagtopic",
             "tagtopic fit posts.csv --text title,body --tags tags --tag-separator ';' --quiet",
             "tagtopic fit movies.jsonl --text storyline --tags director -k 200 -o movies.tagtopic --resume",
             "zcat log.jsonl.gz | tagtopic fit - --text message --model lda -k 20 -o log.tagtopic",
             "tagtopic fit 'posts/*.parquet' --text body --tags labels --engine spark --master spark://host:7077",
-        )
+        ),
     )(fit)
 
 
@@ -69,30 +70,34 @@ def fit(
     files: options.Inputs,
     text: options.Text = None,
     tags: options.Tags = None,
-    topics: Annotated[int, typer.Option("--topics", "-k", min=1, help="How many topics.")] = 50,
+    topics: Annotated[int, typer.Option("--topics", "-k", min=1, help="Number of topics.")] = 50,
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="MODEL", help="Where to write the model.", show_default="FILE.tagtopic, here"
+            "--output", "-o", metavar="MODEL", help="Model file to write.", show_default="FILE.tagtopic in this folder"
         ),
     ] = None,
-    model: Annotated[Kind, typer.Option("--model", "-m", help="twda also learns from untagged documents.")] = Kind.TWDA,
+    model: Annotated[
+        ModelName, typer.Option("--model", "-m", help="twda also uses untagged documents; lda ignores tags.")
+    ] = ModelName.TWDA,
     inference: Annotated[
         str,
         typer.Option(
             "--inference",
             parser=_inference_method,
             metavar=options.choices(METHODS),
-            help="How tag weights are inferred: "
+            help="Inference method: "
             + ", ".join(f"{method.name} ({method.summary})" for method in METHODS.values())
             + ".",
         ),
     ] = DEFAULT,
     learning: Annotated[
-        Learning, typer.Option("--learning", help="online learns from mini-batches, in a few passes.")
+        Learning, typer.Option("--learning", help="online: a few passes over mini-batches.")
     ] = Learning.BATCH,
-    max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="The most iterations.")] = 200,
-    tol: Annotated[float, typer.Option("--tol", min=0.0, help="Stop when an iteration gains less than this.")] = 1e-5,
+    max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="Maximum number of iterations.")] = 200,
+    tol: Annotated[
+        float, typer.Option("--tol", min=0.0, help="Stop when an iteration improves by less than this.")
+    ] = 1e-5,
     validation_fraction: Annotated[
         float | None,
         typer.Option(
@@ -100,20 +105,23 @@ def fit(
             min=0.0,
             max=1.0,
             metavar="SHARE",
-            help="Hold out half of the words of this share of the documents, and keep the iteration that predicts "
-            "them best.",
+            help="Hold out half of the words of this share of the documents, and keep the iteration with their lowest "
+            "perplexity.",
         ),
     ] = None,
     patience: Annotated[
-        int, typer.Option("--patience", min=1, help="Stop when held-out words were best so many iterations ago.")
+        int,
+        typer.Option(
+            "--patience", min=1, help="Stop after this many iterations without a lower perplexity of held-out words."
+        ),
     ] = 10,
     tag_weight_prior: Annotated[
         str | None,
         typer.Option(
             "--tag-weight-prior",
             metavar="NUMBER|estimate",
-            help="How even the weights of a document's tags are: below 1 one tag tends to explain it, above 1 they "
-            "share it; estimate learns it, for each tag its own.",
+            help="Dirichlet parameter of the tag weights: below 1 one tag tends to explain a document, above 1 the "
+            "weights tend to be even; estimate: estimated per tag.",
             show_default="1",
         ),
     ] = None,
@@ -150,33 +158,33 @@ def fit(
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where a fit of the same files and settings was killed.")
+        bool, typer.Option("--resume", help="Resume an interrupted fit of the same files with the same settings.")
     ] = False,
     checkpoint_every: Annotated[
-        int, typer.Option("--checkpoint-every", min=0, help="Iterations between checkpoints; 0 makes none.")
+        int, typer.Option("--checkpoint-every", min=0, help="Iterations between checkpoints; 0 for none.")
     ] = 10,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Learn topics, and what each tag is about, from documents with text and tags.
+    """Fit topics and the topic distributions of tags to documents.
 
-    Ctrl-C ends the training early and keeps the model so far. While it trains, MODEL.checkpoint says where it stands;
-    should the training be killed, the same command with --resume goes on from there.
+    Ctrl-C ends the fit early and keeps the model so far. During the fit, its state is saved to MODEL.checkpoint; if it
+    is killed, the same command with --resume continues from there.
     """
     output = output or f"{_stem(files[0])}.tagtopic"
     check_target(output, *files)
     target = Path(output)
-    columns = Columns.of(
+    file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    rules = rules_of(min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds)
+    rules = corpus_rules(min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds)
     settings = _weight_prior(model, tag_weight_prior)
-    if not tag_predictor and model is not Kind.LDA:  # which has none
+    if not tag_predictor and model is not ModelName.LDA:  # which has no such setting
         settings["tag_predictor"] = False
     _check_weight_update(weight_update, engine, tag_weight_prior)
-    settings |= _checkpoint(target, checkpoint_every, resume=resume, quiet=quiet)
+    settings |= _checkpoint_settings(target, checkpoint_every, resume=resume, quiet=quiet)
     estimator = estimator_class(model)(
         n_topics=topics,
         inference=inference,
@@ -192,12 +200,14 @@ def fit(
     )
     options.check_engine(engine, master)
     with engine_class(engine).connect(master, weight_update=weight_update, n_jobs=jobs) as runner:
-        corpus = read_with(runner, files, columns, tagged=model is not Kind.LDA, jobs=jobs, quiet=quiet, **rules)
-        remark(f"read {corpus!r}", quiet=quiet)
+        corpus = read_with_engine(
+            runner, files, file_options, tagged=model is not ModelName.LDA, jobs=jobs, quiet=quiet, **rules
+        )
+        notify(f"read {corpus!r}", quiet=quiet)
         started = time.perf_counter()
-        with _old_checkpoint_aside(target, resume=resume), _not_written(target):
+        with _stash_checkpoint(target, resume=resume), _handle_interrupt(target):
             fitted = estimator.fit(corpus, engine=runner)
-            with told_as(target):
+            with naming_errors(target):
                 fitted.save(target)
     interrupted = bool(fitted.interrupted_)
     if not interrupted:
@@ -206,31 +216,31 @@ def fit(
     if as_json:
         print_json(summary)
     elif not quiet:
-        show(topics_answer(fitted, n_words=8, n_tags=3))
-        print_text(_sentence(summary))
+        emit(topics_result(fitted, n_words=8, n_tags=3))
+        print_text(_summary_line(summary))
     if interrupted:
-        remark(f"the model so far is in {target}")
-        raise typer.Exit(INTERRUPTED)
+        notify(f"the model so far is in {target}")
+        raise typer.Exit(EXIT_INTERRUPTED)
 
 
 def _stem(file: str) -> str:
-    """A file's name without the endings that say its format and compression."""
+    """A file name without the suffixes of its format and compression."""
     from tagtopic.corpus.reading.sources import COMPRESSION_SUFFIXES, FORMATS
 
     if file == "-":
         return "stdin"
     name = re.sub(r"[*?\[\]]", "", Path(file).name)
-    for endings in (COMPRESSION_SUFFIXES, (*FORMATS, ".txt", ".corpus")):
-        found = next((ending for ending in endings if name.lower().endswith(ending)), "")
-        name = name[: len(name) - len(found)]
+    for suffixes in (COMPRESSION_SUFFIXES, (*FORMATS, ".txt", ".corpus")):
+        suffix = next((suffix for suffix in suffixes if name.lower().endswith(suffix)), "")
+        name = name[: len(name) - len(suffix)]
     return name.strip(".") or "model"
 
 
-def _weight_prior(kind: Kind, given: str | None) -> dict[str, Any]:
+def _weight_prior(model: ModelName, given: str | None) -> dict[str, Any]:
     """The estimator's setting for the prior of the tag weights."""
     if given is None:
         return {}
-    if kind is Kind.LDA:
+    if model is ModelName.LDA:
         raise ValueError(f"--tag-weight-prior {given} is for models with tags, and lda has none")
     try:
         return {"tag_weight_prior": given if given == ESTIMATE else float(given)}
@@ -239,7 +249,7 @@ def _weight_prior(kind: Kind, given: str | None) -> dict[str, Any]:
 
 
 def _check_weight_update(update: str | None, engine: str, prior: str | None) -> None:
-    """Raise where the update would change nothing."""
+    """Raise if the option would have no effect."""
     if update is not None and update not in ENGINES[engine].weight_updates:
         others = " or ".join(name for name, entry in ENGINES.items() if update in entry.weight_updates)
         raise ValueError(f"--weight-update {update} is for --engine {others}")
@@ -254,19 +264,19 @@ def _checkpoint_file(target: Path) -> Path:
     return target.with_name(f"{target.name}.checkpoint")
 
 
-def _checkpoint(target: Path, every: int, *, resume: bool, quiet: bool) -> dict[str, Any]:
+def _checkpoint_settings(target: Path, every: int, *, resume: bool, quiet: bool) -> dict[str, Any]:
     """The estimator's settings for checkpoints."""
     file = _checkpoint_file(target)
     if resume and not file.exists():
-        remark(f"there is no {file} to go on from: starting anew", quiet=quiet)
+        notify(f"there is no {file} to resume from: starting from the beginning", quiet=quiet)
     elif resume:
-        remark(f"going on from {file}", quiet=quiet)
+        notify(f"resuming from {file}", quiet=quiet)
     return {"checkpoint": file, "checkpoint_every": max(every, 1)} if every or resume else {}
 
 
 @contextmanager
-def _old_checkpoint_aside(target: Path, *, resume: bool) -> Iterator[None]:
-    """Train without an old checkpoint, which comes back should the training fail before it has one of its own."""
+def _stash_checkpoint(target: Path, *, resume: bool) -> Iterator[None]:
+    """Set an old checkpoint aside; restore it if the fit fails before its own first checkpoint."""
     file = _checkpoint_file(target)
     aside = file.with_name(f".{file.name}.old")
     if not resume and file.exists():
@@ -282,22 +292,22 @@ def _old_checkpoint_aside(target: Path, *, resume: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _not_written(target: Path) -> Iterator[None]:
-    """Say what is left when Ctrl-C comes where the model cannot be kept as it stands: while it is being finished."""
+def _handle_interrupt(target: Path) -> Iterator[None]:
+    """Report what is left after Ctrl-C while the model is being completed, when it cannot be kept."""
     try:
         yield
     except KeyboardInterrupt:
         file = _checkpoint_file(target)
-        further = f"; the same command with --resume goes on from {file}" if file.exists() else ""
-        remark(f"stopped: {target} is not written{further}")
-        raise typer.Exit(INTERRUPTED) from None
+        further = f"; the same command with --resume continues from {file}" if file.exists() else ""
+        notify(f"stopped: {target} is not written{further}")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
-def estimator_class(kind: Kind) -> Any:
-    """The class of a kind of model."""
+def estimator_class(model: ModelName) -> Any:
+    """The class of a model."""
     import tagtopic
 
-    return getattr(tagtopic, kind.value.upper())
+    return getattr(tagtopic, model.value.upper())
 
 
 def _summary(
@@ -312,21 +322,21 @@ def _summary(
         "tags": len(model.tag_names_),
         "iterations": model.n_iter_,
         "converged": bool(model.converged_),
-        **_watched(model),
+        **_validation_summary(model),
         "interrupted": interrupted,
         "seconds": round(seconds, 3),
     }
 
 
-def _watched(model: TagTopicModel) -> dict[str, Any]:
-    """What held-out words said, if there were any."""
+def _validation_summary(model: TagTopicModel) -> dict[str, Any]:
+    """Best iteration and perplexity of the validation words, if there are any."""
     curve = model.validation_perplexity_
     if not len(curve):
         return {}
     return {"best_iteration": model.best_iteration_, "validation_perplexity": round(float(curve.min()), 3)}
 
 
-def _sentence(summary: dict[str, Any]) -> str:
+def _summary_line(summary: dict[str, Any]) -> str:
     end = "converged" if summary["converged"] else "stopped"
     kept = ""
     if "best_iteration" in summary:

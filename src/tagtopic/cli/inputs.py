@@ -1,4 +1,4 @@
-"""Files and standard input as corpora, and model files as models."""
+"""Inputs of commands: models from model files, corpora from files and standard input."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagtopic.cli.options import FileFormat, several
-from tagtopic.cli.output import remark
+from tagtopic.cli.options import FileFormat, split_names
+from tagtopic.cli.output import notify
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
 
 
-NO_KNOWN_TAG = "no document has a tag that the model knows: --tags says which columns hold them"
+NO_KNOWN_TAGS = "no document has a tag that the model knows: --tags says which columns hold them"
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Which columns hold what, in files of which format."""
+class FileOptions:
+    """The options that determine how files are read."""
 
     text: list[str] | None
     tags: list[str] | None
@@ -36,7 +36,7 @@ class Columns:
     delimiter: str | None = None
 
     @classmethod
-    def of(
+    def parse(
         cls,
         text: str | None,
         tags: str | None,
@@ -47,17 +47,17 @@ class Columns:
         skip_errors: bool,
         encoding: str | None = None,
         delimiter: str | None = None,
-    ) -> Columns:
-        """From the options as they were typed."""
+    ) -> FileOptions:
+        """Parse the values of the options."""
         on_error = "skip" if skip_errors else "raise"
         given = None if file_format is None else file_format.value
-        tag_columns = [] if tags == "" else several(tags)  # none at all, where None leaves it to the files
-        character = "\t" if delimiter == r"\t" else delimiter  # which shells do not turn into a tab
-        return cls(several(text), tag_columns, id_column, tag_separator, given, on_error, encoding, character)
+        tag_columns = [] if tags == "" else split_names(tags)  # no columns; None leaves the choice to the reader
+        character = "\t" if delimiter == r"\t" else delimiter  # shells pass it on without replacing it
+        return cls(split_names(text), tag_columns, id_column, tag_separator, given, on_error, encoding, character)
 
 
 def load_model(path: str, jobs: int | None = None) -> TagTopicModel:
-    """A model of any kind from its file, to be used with so many threads."""
+    """Load a model of any class, and set its number of threads."""
     from tagtopic.models._base import TagTopicModel
 
     fitted = TagTopicModel.load(path)
@@ -66,26 +66,26 @@ def load_model(path: str, jobs: int | None = None) -> TagTopicModel:
 
 
 def model_and_corpus(
-    model: str, files: Sequence[str], columns: Columns, *, jobs: int | None, quiet: bool
+    model: str, files: Sequence[str], file_options: FileOptions, *, jobs: int | None, quiet: bool
 ) -> tuple[TagTopicModel, Corpus]:
-    """A model, and documents read as those that it was trained on."""
+    """Load a model, and read documents with its text rules and vocabulary."""
     fitted = load_model(model, jobs)
-    return fitted, read_corpus(files, columns, model=fitted, jobs=jobs, quiet=quiet)
+    return fitted, read_corpus(files, file_options, model=fitted, jobs=jobs, quiet=quiet)
 
 
-def tell_of_no_tags(model: TagTopicModel, corpus: Corpus) -> None:
-    """Warn if the model has tags and no document has any of them."""
+def warn_if_no_known_tags(model: TagTopicModel, corpus: Corpus) -> None:
+    """Warn if the model has tags and no document has one of them."""
     if model.tag_names_ and len(corpus) and not set(corpus.tag_names) & set(model.tag_names_):
-        warnings.warn(NO_KNOWN_TAG, stacklevel=1)
+        warnings.warn(NO_KNOWN_TAGS, stacklevel=1)
 
 
 def require_tags(model: TagTopicModel) -> None:
-    """Raise if there are no tags to rank."""
+    """Raise if the model has no tags to rank."""
     if not model.tag_names_:
         raise ValueError("the model has learnt no tags, so it cannot rank any")
 
 
-def rules_of(
+def corpus_rules(
     min_df: int | None,
     min_tag_documents: int,
     max_words: int | None,
@@ -93,7 +93,7 @@ def rules_of(
     keep_kinds: str | None,
     drop_kinds: str | None,
 ) -> dict[str, Any]:
-    """The text and tag rules that were asked for; the rest stay at the defaults of `Corpus.read`."""
+    """The text and tag rules that were given; the others keep the defaults of `Corpus.read`."""
     rules: dict[str, Any] = {"min_tag_documents": min_tag_documents}
     if min_df is not None:
         rules["min_df"] = min_df
@@ -102,24 +102,24 @@ def rules_of(
     if stop_words is not None:
         rules["stop_words"] = None if stop_words == "none" else stop_words
     if keep_kinds is not None:
-        rules["keep_kinds"] = several(keep_kinds)
+        rules["keep_kinds"] = split_names(keep_kinds)
     if drop_kinds is not None:
-        rules["drop_kinds"] = several(drop_kinds)
+        rules["drop_kinds"] = split_names(drop_kinds)
     return rules
 
 
 def read_corpus(
     files: Sequence[str],
-    columns: Columns,
+    file_options: FileOptions,
     *,
     model: TagTopicModel | None = None,
     jobs: int | None = None,
     quiet: bool = False,
     **rules: Any,
 ) -> Corpus:
-    """Read files, or standard input for `-`, with the rules given or with those that a model was trained with.
+    """Read files, or standard input for `-`, with the rules given or those of a model.
 
-    A saved corpus is opened as it is: models take the words that they know from it.
+    A saved corpus is opened unchanged: models select the words of their vocabulary.
     """
     from tagtopic.corpus import Corpus
     from tagtopic.corpus.storage import MARKER
@@ -127,32 +127,32 @@ def read_corpus(
     if model is not None and len(files) == 1 and (Path(files[0]) / MARKER).is_file():
         return Corpus.open(files[0])
     if "-" in files and sys.stdin is not None and sys.stdin.isatty():
-        remark("type a text a line; Ctrl-D ends", quiet=quiet)
+        notify("type one text per line; Ctrl-D to finish", quiet=quiet)
     settings = dict(rules)
-    if columns.text:
-        settings["text"] = columns.text
+    if file_options.text:
+        settings["text"] = file_options.text
     if model is not None:
         settings |= {"words": model.words_, "rules": model.rules_}
     corpus = Corpus.read(
         files[0] if len(files) == 1 else list(files),
-        tags=columns.tags,
-        id=columns.id,
-        tag_separator=columns.tag_separator,
-        format=columns.format,
-        delimiter=columns.delimiter,
-        encoding=columns.encoding,
-        on_error=columns.on_error,
+        tags=file_options.tags,
+        id=file_options.id,
+        tag_separator=file_options.tag_separator,
+        format=file_options.format,
+        delimiter=file_options.delimiter,
+        encoding=file_options.encoding,
+        on_error=file_options.on_error,
         n_jobs=jobs,
         progress=False if quiet else None,
         **settings,
     )
     if model is not None:
-        _tell_of_unknown(corpus)
+        _warn_of_unknown_words(corpus)
     return corpus
 
 
-def _tell_of_unknown(corpus: Corpus) -> None:
-    """Warn of documents in which a model finds nothing: its answers are the same for all of them."""
+def _warn_of_unknown_words(corpus: Corpus) -> None:
+    """Warn of documents without a word of the model's vocabulary: all of them get the same result."""
     n_unknown = int((corpus.lengths() == 0).sum())
     if n_unknown:
         warnings.warn(
@@ -160,22 +160,28 @@ def _tell_of_unknown(corpus: Corpus) -> None:
         )
 
 
-def read_with(
-    engine: Engine, files: Sequence[str], columns: Columns, *, tagged: bool = True, quiet: bool, jobs: int | None,
+def read_with_engine(
+    engine: Engine,
+    files: Sequence[str],
+    file_options: FileOptions,
+    *,
+    tagged: bool = True,
+    quiet: bool,
+    jobs: int | None,
     **rules: Any,
-) -> Corpus | RemoteCorpus:  # fmt: skip
-    """Read a corpus by the engine where it can, otherwise on this machine; ``tagged`` is False for LDA."""
-    if columns.encoding is not None or not engine.can_read(list(files), columns.format):
-        return read_corpus(files, columns, jobs=jobs, quiet=quiet, **rules)
+) -> Corpus | RemoteCorpus:
+    """Read a corpus with the engine if it can, otherwise on this machine; ``tagged`` is False for LDA."""
+    if file_options.encoding is not None or not engine.can_read(list(files), file_options.format):
+        return read_corpus(files, file_options, jobs=jobs, quiet=quiet, **rules)
     settings = dict(rules)
-    if columns.text:
-        settings["text"] = columns.text
+    if file_options.text:
+        settings["text"] = file_options.text
     return engine.read(
         list(files),
-        tags=columns.tags if tagged else (),
-        id=columns.id,
-        tag_separator=columns.tag_separator,
-        format=columns.format,
-        on_error=columns.on_error,
+        tags=file_options.tags if tagged else (),
+        id=file_options.id,
+        tag_separator=file_options.tag_separator,
+        format=file_options.format,
+        on_error=file_options.on_error,
         **settings,
     )

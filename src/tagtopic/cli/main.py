@@ -1,4 +1,4 @@
-"""The application `tagtopic`: its commands, `--version`, and how errors reach a person."""
+"""The application `tagtopic`: its commands, `--version`, and the printing of errors and warnings."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Annotated
 import typer
 
 from tagtopic._version import __version__
-from tagtopic.cli import apply, audit, demo, evaluate, experiment, explore, fit, inspect, search
+from tagtopic.cli import audit, demo, describe, evaluate, experiment, explore, fit, infer
 from tagtopic.cli.options import examples
-from tagtopic.cli.output import errors, visible, visible_lines
+from tagtopic.cli.output import escape_controls, escape_lines, stderr_console
 from tagtopic.engines import imported_engines
 
 app = typer.Typer(
     name="tagtopic",
-    help="Topic models for documents that carry text and tags.",
+    help="Topic models for tagged documents.",
     epilog=examples(
         "tagtopic demo", "tagtopic fit posts.jsonl --text body --tags author,labels -k 50 -o posts.tagtopic"
     ),
@@ -25,8 +25,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for group in (demo, search, fit, inspect, apply, audit, evaluate, experiment, explore):
-    group.register(app)
+for commands in (describe, fit, infer, audit, explore, demo, evaluate, experiment):  # in the order of --help
+    commands.register(app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -45,47 +45,49 @@ def _options(
 
 
 def run() -> None:
-    """Run the command line; a person's mistake is one red line and exit code 1 (2 when the command itself is wrong).
+    """Run the command line; errors are printed as one red line, with exit code 1, or 2 for invalid usage.
 
-    The variable TAGTOPIC_DEBUG brings tracebacks back.
+    If the environment variable TAGTOPIC_DEBUG is set, errors have a traceback.
     """
     warnings.showwarning = _show_warning
     try:
         try:
             app()
         finally:
-            sys.stdout.flush()  # now, while a full disk can still be told
-    except _mistakes() as error:
+            sys.stdout.flush()  # here, where a full disk can be reported
+    except _user_errors() as error:
         if os.environ.get("TAGTOPIC_DEBUG"):
             raise
-        _give_up_output()
-        errors().print(f"error: {visible(_sentence(error))}", style="red", highlight=False, markup=False)
+        _discard_output()
+        stderr_console().print(
+            f"error: {escape_controls(_error_message(error))}", style="red", highlight=False, markup=False
+        )
         sys.exit(1)
 
 
-def _mistakes() -> tuple[type[Exception], ...]:
-    """Errors that are printed as a sentence; those of engines once they are used."""
+def _user_errors() -> tuple[type[Exception], ...]:
+    """Errors that are printed without a traceback, including those of the engines in use."""
     of_engines = (kind for engine in imported_engines() for kind in engine.error_types())
     return (ValueError, TypeError, OSError, ImportError, *of_engines)
 
 
-def _give_up_output() -> None:
-    """Let what cannot be written go nowhere: Python would try once more at its end, and complain."""
+def _discard_output() -> None:
+    """Discard output that cannot be written; Python would try again at exit and print another error."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _sentence(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     for engine in imported_engines():
         if isinstance(error, engine.error_types()):
             return engine.describe_error(error)
     if isinstance(error, OSError) and error.strerror:
-        name = error.filename2 or error.filename  # a temporary file is named first, then what it would have become
+        name = error.filename2 or error.filename  # of a move: the temporary file, then its target
         return f"{name}: {error.strerror}" if name else error.strerror
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    errors().print(f"warning: {visible_lines(str(message))}", style="yellow", highlight=False, markup=False)
+    stderr_console().print(f"warning: {escape_lines(str(message))}", style="yellow", highlight=False, markup=False)

@@ -1,7 +1,4 @@
-"""Options that several commands share, so that they read and mean the same everywhere.
-
-How a command's `--help` shows its examples.
-"""
+"""Options that several commands share, and the parsing of their values."""
 
 from __future__ import annotations
 
@@ -15,12 +12,12 @@ from tagtopic.engines import ENGINES
 
 
 def examples(*lines: str) -> str:
-    """An epilogue with one example a line."""
+    """The examples of a command, as the epilog of its `--help`."""
     return "\n\n".join(["[bold]Examples[/bold]", *(f"$ {line}" for line in lines)])
 
 
 def choices(names: Iterable[str]) -> str:
-    """How `--help` shows the values of an option."""
+    """The values of an option, as `--help` shows them."""
     return f"[{'|'.join(names)}]"
 
 
@@ -37,7 +34,7 @@ def one_of(names: Iterable[str]) -> Callable[[str], str]:
 
 
 class FileFormat(StrEnum):
-    """The formats of files."""
+    """File formats."""
 
     JSONL = "jsonl"
     CSV = "csv"
@@ -54,47 +51,53 @@ CLUSTERS = " or ".join(name for name, entry in ENGINES.items() if entry.on_clust
 Engine = Annotated[
     str,
     typer.Option(
-        "--engine", parser=one_of(ENGINES), metavar=choices(ENGINES), help=f"Where to run: {CLUSTERS} is a cluster."
+        "--engine",
+        parser=one_of(ENGINES),
+        metavar=choices(ENGINES),
+        help=f"Where to run: on this machine, or ({CLUSTERS}) on a cluster.",
     ),
 ]
 Master = Annotated[
-    str | None, typer.Option("--master", metavar="URL", help="The Spark cluster: spark://host:7077, yarn, local[4].")
+    str | None,
+    typer.Option("--master", metavar="URL", help="Address of the cluster: spark://host:7077, yarn, local[4]."),
 ]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tagtopic fit` wrote.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by `tagtopic fit`.")]
 Inputs = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE…",
         help="JSON Lines, CSV, TSV, Parquet or Arrow files (also .gz, .zst, .xz), globs, folders, a saved corpus, "
-        "or - for standard input: JSON Lines, or plain text with one document a line.",
+        "or - for standard input: JSON Lines, or plain text with one document per line.",
     ),
 ]
-Text = Annotated[str | None, typer.Option("--text", metavar="COLUMN,…", help="Column(s) that hold the text.")]
+Text = Annotated[str | None, typer.Option("--text", metavar="COLUMN,…", help="Columns with the text.")]
 Tags = Annotated[
-    str | None, typer.Option("--tags", metavar="COLUMN,…", help="Column(s) that hold the tags: lists or strings.")
+    str | None, typer.Option("--tags", metavar="COLUMN,…", help="Columns with the tags, as lists or strings.")
 ]
-Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the documents.")]
+Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column with the document ids.")]
 TagSeparator = Annotated[
-    str | None, typer.Option("--tag-separator", metavar="TEXT", help="What separates several tags in one string.")
+    str | None, typer.Option("--tag-separator", metavar="TEXT", help="Separator of the tags in a string.")
 ]
 Format = Annotated[
     FileFormat | None,
     typer.Option(
         "--format",
-        help="What the files are, if their names do not say it; text has a document a line, files are one each.",
-        show_default="by name, - by first line",
+        help="Format of the files, if not given by their names; text: one document per line, files: one per file.",
+        show_default="by name; - by its first line",
     ),
 ]
-LARGEST_SEED = 2**32 - 1  # of NumPy's random numbers
-Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Start of the random numbers.")]
+MAX_SEED = 2**32 - 1  # the largest that NumPy accepts
+Seed = Annotated[int, typer.Option("--seed", min=0, max=MAX_SEED, help="Random seed.")]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", metavar="NAME", help="How files encode text: latin-1, …", show_default="utf-8"),
+    typer.Option(
+        "--encoding", metavar="NAME", help="Character encoding of the files, such as latin-1.", show_default="utf-8"
+    ),
 ]
 Delimiter = Annotated[
     str | None,
     typer.Option(
-        "--delimiter", metavar="CHARACTER", help="What separates the columns of CSV.", show_default="by the header"
+        "--delimiter", metavar="CHARACTER", help="Column delimiter of CSV files.", show_default="from the header"
     ),
 ]
 MinDf = Annotated[
@@ -102,43 +105,46 @@ MinDf = Annotated[
     typer.Option(
         "--min-df",
         min=1,
-        help="Leave out words in fewer documents.",
+        help="Drop words that occur in fewer documents.",
         show_default="1, rising to 5 at 1,000 documents",
     ),
 ]
-MinTagDocuments = Annotated[int, typer.Option("--min-tag-documents", min=1, help="Leave out tags on fewer documents.")]
+MinTagDocuments = Annotated[
+    int, typer.Option("--min-tag-documents", min=1, help="Drop tags that occur on fewer documents.")
+]
 MaxWords = Annotated[
-    int | None, typer.Option("--max-words", min=1, help="Keep the commonest words only.", show_default="100000")
+    int | None, typer.Option("--max-words", min=1, help="Keep only the most frequent words.", show_default="100000")
 ]
 StopWords = Annotated[
     str | None,
     typer.Option(
-        "--stop-words", metavar="LANGUAGE", help="Language of the stop words, or none.", show_default="recognised"
+        "--stop-words", metavar="LANGUAGE", help="Language of the stop words, or none.", show_default="detected"
     ),
 ]
 KeepKinds = Annotated[
-    str | None, typer.Option("--keep-kinds", metavar="KINDS", help="Kinds of tags to keep, such as author,venue.")
+    str | None,
+    typer.Option("--keep-kinds", metavar="KIND,…", help="Keep only tags of these kinds, such as author,venue."),
 ]
 DropKinds = Annotated[
-    str | None, typer.Option("--drop-kinds", metavar="KINDS", help="Kinds of tags to leave out, such as year.")
+    str | None, typer.Option("--drop-kinds", metavar="KIND,…", help="Drop tags of these kinds, such as year.")
 ]
-SkipErrors = Annotated[bool, typer.Option("--skip-errors", help="Leave unreadable rows out instead of stopping.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
+SkipErrors = Annotated[bool, typer.Option("--skip-errors", help="Skip unreadable rows instead of stopping.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Output = Annotated[
     str | None,
     typer.Option(
         "--output",
         "-o",
         metavar="FILE",
-        help="Write a .csv, .tsv, .jsonl, .json, .parquet or .arrow file; - is stdout.",
+        help="Write to a .csv, .tsv, .jsonl, .json, .parquet or .arrow file; - for standard output.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results, warnings and errors.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Threads to use.", show_default="all cores")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Number of threads.", show_default="all cores")]
 
 
 def check_engine(engine: str, master: str | None) -> None:
-    """Raise unless an engine on a cluster has a master, and any other has none."""
+    """Raise if a cluster engine has no master, or another engine has one."""
     on_cluster = ENGINES[engine].on_cluster
     if not on_cluster and master is not None:
         raise ValueError(f"--master {master} is for --engine {CLUSTERS}")
@@ -148,8 +154,8 @@ def check_engine(engine: str, master: str | None) -> None:
         )
 
 
-def whole_numbers(value: str, option: str, least: int = 1) -> tuple[int, ...]:
-    """Numbers given to an option as one string with commas: each once, in their order."""
+def parse_integers(value: str, option: str, least: int = 1) -> tuple[int, ...]:
+    """Parse comma-separated integers; duplicates are dropped."""
     given = [number.strip() for number in value.split(",")]
     if not all(number.isdecimal() and int(number) >= least for number in given):
         expected = f"expected whole numbers from {least}, such as {option} {'20,50,100' if least else '0,1,2'}"
@@ -157,8 +163,8 @@ def whole_numbers(value: str, option: str, least: int = 1) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(number) for number in given))
 
 
-def several(value: str | None) -> list[str] | None:
-    """Names given as one string with commas."""
+def split_names(value: str | None) -> list[str] | None:
+    """Parse comma-separated names."""
     if value is None:
         return None
     names = [name.strip() for name in value.split(",")]

@@ -1,7 +1,7 @@
-"""Answers on the terminal, as JSON, or in a file: every command says its results through here.
+"""Output of commands: results as tables, JSON or files, and notices.
 
-Results go to standard output and everything else (progress, remarks, errors) to standard error, so that results can
-be piped.
+Results go to standard output; progress, notices, warnings and errors go to standard error, so that results can be
+piped.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from rich.text import Text
 
 from tagtopic._core.files import atomic_file
 
-FILE_KINDS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".feather")
+FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".feather")
 
-WIDTH = 160  # of tables that go to a file or a pipe
+WIDTH = 160  # of tables that are not printed to a terminal
 
-# what would move the cursor, colour the screen or turn the writing round: control characters, line and paragraph
-# separators, and the overrides of direction
-UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# control characters, line and paragraph separators, and directional overrides, which a terminal would interpret
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 Row = dict[str, Any]
 Fields = Mapping[str, type]
@@ -35,45 +34,45 @@ Fields = Mapping[str, type]
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the table that a person sees."""
+    """A column of a printed table."""
 
     name: str
     number: bool = False
     ratio: int | None = None
 
 
-class Made(Sequence[Any]):
-    """What is made one by one as it is looked at, for answers about as many documents as there may be."""
+class LazyRows(Sequence[Any]):
+    """Rows that are computed when they are accessed, for results on many documents."""
 
-    def __init__(self, size: int, make: Callable[[int], Any]) -> None:
-        self._size, self._make = size, make
+    def __init__(self, size: int, row: Callable[[int], Any]) -> None:
+        self._size, self._row = size, row
 
     def __len__(self) -> int:
         return self._size
 
     def __getitem__(self, index: Any) -> Any:
-        places = range(self._size)[index]
-        return self._make(places) if isinstance(places, int) else [self._make(i) for i in places]
+        indices = range(self._size)[index]
+        return self._row(indices) if isinstance(indices, int) else [self._row(i) for i in indices]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The result of a command in its three forms.
+class Result:
+    """The result of a command, as a printed table, as JSON and as rows of a file.
 
     Attributes
     ----------
-    title:
-        One line above the table.
-    columns, lines:
-        The table for a person, its cells as text.
-    value:
+    title : str
+        Line above the table.
+    columns, lines : sequences
+        The table to print, its cells as text.
+    value : object
         What `--json` prints.
-    rows:
-        What `--output` writes, one flat record a row.
-    table:
-        Makes an Arrow table of the rows, from answers that may have millions.
-    fields:
-        The names and types of what a row has, from answers that may have no rows or empty cells.
+    rows : sequence of dict
+        What `--output` writes: flat records.
+    table : callable, optional
+        Returns the rows as an Arrow table, for results that may have millions of rows.
+    fields : mapping of str to type, optional
+        Names and types of the fields of a row, for results that may have no rows or empty cells.
     """
 
     title: str
@@ -85,109 +84,111 @@ class Answer:
     fields: Fields | None = None
 
 
-def show(
-    answer: Answer,
+def emit(
+    result: Result,
     *,
     as_json: bool = False,
     output: str | None = None,
     quiet: bool = False,
-    at_most: int | None = None,
+    max_lines: int | None = None,
 ) -> None:
-    """Print the answer as a table (of `at_most` lines) or as JSON, or write it to a file (`-`: rows of JSON).
+    """Print a result as a table (of at most `max_lines`) or as JSON, or write it to a file (`-` for JSON Lines).
 
-    With an `output`, `as_json` adds nothing: the file's name says what is written.
+    With an `output`, `as_json` has no effect: the file name determines the format.
     """
     if output == "-":
-        sys.stdout.writelines(_json_lines(answer.rows))
+        sys.stdout.writelines(_json_lines(result.rows))
     elif output is not None:
-        write_rows(answer.rows, Path(output), value=answer.value, table=answer.table, fields=answer.fields)
-        remark(f"wrote {_size(answer, Path(output))} to {output}", quiet=quiet)
+        write_rows(result.rows, Path(output), value=result.value, table=result.table, fields=result.fields)
+        notify(f"wrote {_describe_size(result, Path(output))} to {output}", quiet=quiet)
     elif as_json:
-        print_json(answer.value)
+        print_json(result.value)
     else:
-        print_table(answer, at_most=at_most)
+        print_table(result, max_lines=max_lines)
 
 
-def _size(answer: Answer, path: Path) -> str:
-    """How much is in a file that was written."""
+def _describe_size(result: Result, path: Path) -> str:
+    """The number of rows or records in a written file."""
     if path.suffix.lower() != ".json":
-        return f"{len(answer.rows):,} rows"
-    return "1 record" if isinstance(answer.value, dict) else f"{len(answer.value):,} records"
+        return f"{len(result.rows):,} rows"
+    return "1 record" if isinstance(result.value, dict) else f"{len(result.value):,} records"
 
 
 def print_json(value: Any) -> None:
-    """Write one JSON document to standard output."""
+    """Print JSON to standard output."""
     sys.stdout.write(f"{_json(value)}\n")
 
 
 def print_text(text: str) -> None:
-    """Write plain lines to standard output."""
-    sys.stdout.write(f"{visible_lines(text)}\n")
+    """Print plain text to standard output."""
+    sys.stdout.write(f"{escape_lines(text)}\n")
 
 
-def visible(text: str) -> str:
-    """The text with what a terminal would obey written out: the escape character becomes four that are read."""
-    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+def escape_controls(text: str) -> str:
+    """Replace characters that a terminal would interpret by their escape sequences."""
+    return CONTROL_CHARACTERS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def visible_lines(text: str) -> str:
-    """The same of several lines."""
-    return "\n".join(map(visible, text.split("\n")))
+def escape_lines(text: str) -> str:
+    """Escape control characters, except for line breaks."""
+    return "\n".join(map(escape_controls, text.split("\n")))
 
 
-def remark(text: str, *, quiet: bool = False) -> None:
-    """Say something that is not part of the result."""
+def notify(text: str, *, quiet: bool = False) -> None:
+    """Print a notice to standard error."""
     if not quiet:
-        errors().print(visible_lines(text), highlight=False, markup=False)
+        stderr_console().print(escape_lines(text), highlight=False, markup=False)
 
 
-def errors() -> Console:
-    """The console of remarks and errors; made when asked for, since tests and pipes swap the stream."""
+def stderr_console() -> Console:
+    """A console on the current standard error, for notices and errors."""
     return Console(stderr=True, soft_wrap=True, emoji=False)
 
 
-def results(*, record: bool = False) -> Console:
-    """The console of results, as wide as the terminal, or of a fixed width when nobody is looking."""
+def stdout_console(*, record: bool = False) -> Console:
+    """A console on standard output, as wide as the terminal, or of a fixed width without one."""
     return Console(width=None if sys.stdout.isatty() else WIDTH, record=record, emoji=False)
 
 
-def print_table(answer: Answer, *, console: Console | None = None, at_most: int | None = None) -> None:
-    """Print an answer as a person reads it."""
-    console = console or results()
-    console.print(visible(answer.title), style="bold", highlight=False, markup=False)
-    headed = any(column.name for column in answer.columns)
-    table = Table(box=None, pad_edge=False, header_style="dim", show_header=headed)
-    for column in answer.columns:
+def print_table(result: Result, *, console: Console | None = None, max_lines: int | None = None) -> None:
+    """Print a result as a table."""
+    console = console or stdout_console()
+    console.print(escape_controls(result.title), style="bold", highlight=False, markup=False)
+    has_header = any(column.name for column in result.columns)
+    table = Table(box=None, pad_edge=False, header_style="dim", show_header=has_header)
+    for column in result.columns:
         table.add_column(
             column.name, justify="right" if column.number else "left", ratio=column.ratio, no_wrap=column.number
         )
-    for line in answer.lines[:at_most]:
-        table.add_row(*(Text(visible(cell)) for cell in line))  # plain text: a tag such as "[draft]" is not markup
+    for line in result.lines[:max_lines]:
+        table.add_row(
+            *(Text(escape_controls(cell)) for cell in line)
+        )  # plain text: a tag such as "[draft]" is not markup
     console.print(table, highlight=False)
 
 
 def check_output(output: str | None, *inputs: str) -> None:
-    """Refuse a file of unknown kind, or one that cannot or should not be written, before any work is done."""
+    """Raise, before any work is done, if a result cannot or must not be written to this file."""
     if output is None or output == "-":
         return
-    if Path(output).suffix.lower() not in FILE_KINDS:
-        raise ValueError(f"{output}: the name must end in one of {', '.join(FILE_KINDS)}")
+    if Path(output).suffix.lower() not in FILE_SUFFIXES:
+        raise ValueError(f"{output}: the name must end in one of {', '.join(FILE_SUFFIXES)}")
     check_target(output, *inputs)
 
 
 def check_target(output: str, *inputs: str) -> None:
-    """Raise where there is no folder for a file, where a folder has its name, and where it would replace an input."""
+    """Raise if the folder of a file does not exist, if the file is a folder, or if it would overwrite an input."""
     path = Path(output)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{output}: there is no folder {path.parent}")
     if path.is_dir():
         raise IsADirectoryError(f"{output} is a folder: give the name of a file")
-    if path.exists() and path.resolve() in _files(inputs):
+    if path.exists() and path.resolve() in _input_files(inputs):
         raise ValueError(f"{output} is read by this command, which would replace it: give another name")
 
 
-def _files(inputs: Sequence[str]) -> set[Path]:
-    """The files that are read, as far as they are there; whoever reads them says what is not."""
+def _input_files(inputs: Sequence[str]) -> set[Path]:
+    """The input files that exist; reading reports the others."""
     from tagtopic.corpus.reading.sources import files_of
 
     found: set[Path] = set()
@@ -200,8 +201,8 @@ def _files(inputs: Sequence[str]) -> set[Path]:
 
 
 @contextmanager
-def told_as(path: Path) -> Iterator[None]:
-    """Let what goes wrong with a temporary file be told of the file that it would have become."""
+def naming_errors(path: Path) -> Iterator[None]:
+    """Name this file in errors, instead of the temporary file that would have replaced it."""
     try:
         yield
     except OSError as error:
@@ -218,8 +219,8 @@ def write_rows(
     table: Callable[[], Any] | None = None,
     fields: Fields | None = None,
 ) -> None:
-    """Write records to CSV, TSV, JSON Lines, JSON, Parquet or Arrow (``table``, if given), whole or not at all."""
-    with told_as(path), atomic_file(path) as temporary:
+    """Write records to CSV, TSV, JSON Lines, JSON, Parquet or Arrow (``table``, if given), atomically."""
+    with naming_errors(path), atomic_file(path) as temporary:
         _write(rows, temporary, path.suffix.lower(), value, table, fields)
 
 
@@ -238,7 +239,7 @@ def _write(
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2, default=list)  # records may be made one by one
+    return json.dumps(value, ensure_ascii=False, indent=2, default=list)  # of LazyRows
 
 
 def _json_lines(rows: Sequence[Row]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A service, a report and a real Chromium for all browser tests; without a Chromium they are skipped."""
+"""Fixtures: a service, a report and Chromium; without Chromium, browser tests are skipped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 @pytest.fixture(scope="session", autouse=True)
 def _java() -> None:
-    """In place of the fixture for Spark's tests: a browser needs no Java."""
+    """Override the fixture of the Spark tests: a browser needs no Java."""
 
 
 @pytest.fixture(scope="session")
@@ -87,7 +87,7 @@ def hostile_report(hostile: Explorer, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def lost(request: Any) -> bool:
-    """Whether a request failed for another reason than that the reader went on to the next page before it ended."""
+    """Whether a request failed, other than by navigation to another page."""
     return bool(request.failure != "net::ERR_ABORTED")
 
 
@@ -96,34 +96,34 @@ WINDOW = {"width": 1200, "height": 900}
 
 @contextmanager
 def opened(browser: Any) -> Iterator[Any]:
-    """A page in a context of its own that writes down what complains: console errors, failed requests, dialogues."""
+    """A page in a new context that records console errors, failed requests and dialogs."""
     context = browser.new_context(viewport=WINDOW)
     context.set_default_timeout(10_000)
     page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
     page.on(
         "requestfailed",
-        lambda request: complaints.append(f"{request.url}: {request.failure}") if lost(request) else None,
+        lambda request: errors.append(f"{request.url}: {request.failure}") if lost(request) else None,
     )
 
     def refuse(dialog: Any) -> None:
-        complaints.append(f"dialog {dialog.message}")
+        errors.append(f"dialog {dialog.message}")
         dialog.dismiss()
 
     page.on("dialog", refuse)
-    page.complaints = complaints
+    page.errors = errors
     yield page
     context.close()
 
 
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
-    """A page; at its end nothing may have complained."""
+    """A page; there must be no errors at the end of the test."""
     with opened(browser) as page:
         yield page
-    assert page.complaints == []
+    assert page.errors == []
 
 
 @pytest.fixture(scope="session")
@@ -134,10 +134,10 @@ def kept_page(browser: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def shared_page(kept_page: Any) -> Iterator[Any]:
-    """A page as ``page`` is, for tests that only look: one for all of them, for most of a visit is to start it."""
-    kept_page.complaints.clear()
+    """A page shared by tests that do not change its state, since opening one takes most of the time."""
+    kept_page.errors.clear()
     kept_page.set_viewport_size(WINDOW)
     kept_page.emulate_media(color_scheme="light")
     yield kept_page
-    kept_page.goto("about:blank")  # so that the next address is loaded, even where it differs by its fragment alone
-    assert kept_page.complaints == []
+    kept_page.goto("about:blank")  # so that an address that differs only in its fragment is loaded again
+    assert kept_page.errors == []

@@ -1,4 +1,4 @@
-"""Every view in a real browser: content, search, navigation, keyboard, accessibility, no complaint in the console."""
+"""Every view in a browser: content, search, navigation, keyboard, accessibility, no errors in the console."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ VIEWS = {
     "document": ("/documents/3", "letter 3"),
     "try": ("/try?text=A+monster+fears+the+storm&tag=author%3AMary", "Try it"),
     "audit": ("/audit", "Audit"),
-    "compare": ("/compare", "Two models"),
-    "problem": ("/topics/99", "Nothing here"),
+    "compare": ("/compare", "Model comparison"),
+    "error": ("/topics/99", "Not found"),
 }
 
 
-def serious_faults(page: Any) -> list[str]:
-    """What axe-core finds that is serious or critical."""
+def serious_violations(page: Any) -> list[str]:
+    """Accessibility violations that axe-core rates as serious or critical."""
     from axe_playwright_python.sync_playwright import Axe
 
     violations = Axe().run(page).response["violations"]
     return [
-        f"{fault['id']}: {[node['html'][:150] for node in fault['nodes'][:3]]}"
-        for fault in violations
-        if fault["impact"] in ("serious", "critical")
+        f"{violation['id']}: {[node['html'][:150] for node in violation['nodes'][:3]]}"
+        for violation in violations
+        if violation["impact"] in ("serious", "critical")
     ]
 
 
-def forgive_missing_page(page: Any) -> None:
-    """A browser writes to its console that a page was not found; that is what was asked for."""
-    page.complaints[:] = [text for text in page.complaints if "404" not in text]
+def ignore_not_found(page: Any) -> None:
+    """Ignore the console error of the page that does not exist."""
+    page.errors[:] = [text for text in page.errors if "404" not in text]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -48,8 +48,8 @@ def test_views_are_accessible(shared_page: Any, address: str, view: str, scheme:
     shared_page.emulate_media(color_scheme=scheme)
     shared_page.goto(address + path)
     assert title in shared_page.locator("h1").inner_text()
-    assert serious_faults(shared_page) == []
-    forgive_missing_page(shared_page)
+    assert serious_violations(shared_page) == []
+    ignore_not_found(shared_page)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -57,10 +57,10 @@ def test_views_fit_a_phone(shared_page: Any, address: str, view: str) -> None:
     shared_page.set_viewport_size({"width": 360, "height": 740})
     shared_page.goto(address + VIEWS[view][0])
     assert shared_page.evaluate("document.documentElement.scrollWidth") <= 360
-    forgive_missing_page(shared_page)
+    ignore_not_found(shared_page)
 
 
-def test_one_finds_a_tag_by_keyboard_alone(page: Any, address: str, explorer: Explorer) -> None:
+def test_a_tag_can_be_found_by_keyboard(page: Any, address: str, explorer: Explorer) -> None:
     page.goto(address)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -76,18 +76,18 @@ def test_one_finds_a_tag_by_keyboard_alone(page: Any, address: str, explorer: Ex
     assert page.locator("h1").inner_text() == "Jane"
 
 
-def test_suggestions_go_away(page: Any, address: str) -> None:
+def test_suggestions_close_on_escape(page: Any, address: str) -> None:
     page.goto(address)
     page.locator("#search").fill("author")
     page.get_by_role("option").first.wait_for()
     page.keyboard.press("Escape")
     assert page.get_by_role("option").count() == 0
-    page.keyboard.press("Enter")  # the search itself, which needs no script
+    page.keyboard.press("Enter")  # submits the search, which needs no script
     page.wait_for_url(re.compile(r"/tags\?query=author$"))
     assert page.get_by_role("link", name="author:Ada").count() == 1
 
 
-def test_suggestions_do_not_come_late(page: Any, address: str) -> None:
+def test_suggestions_do_not_open_after_leaving_the_field(page: Any, address: str) -> None:
     page.goto(address)
     page.keyboard.press("Escape")
     page.locator("#search").press_sequentially("ada")
@@ -101,12 +101,12 @@ def test_suggestions_do_not_come_late(page: Any, address: str) -> None:
 @pytest.mark.parametrize("width", [980, 1100, 1280])
 def test_tag_weights_stay_in_their_card(shared_page: Any, hostile_address: str, width: int) -> None:
     shared_page.set_viewport_size({"width": width, "height": 900})
-    shared_page.goto(f"{hostile_address}/documents/3")  # whose tags have long names
+    shared_page.goto(f"{hostile_address}/documents/3")  # its tags have long names
     overflow = "[...document.querySelectorAll('.stack .card')].map((card) => card.scrollWidth - card.clientWidth)"
     assert max(shared_page.evaluate(overflow)) <= 0
 
 
-def test_what_cannot_be_tried_is_told(page: Any, address: str) -> None:
+def test_try_shows_errors(page: Any, address: str) -> None:
     page.goto(f"{address}/try")
     page.fill("#text", "A monster at night")
     page.locator(".prose .w").first.wait_for()
@@ -115,10 +115,10 @@ def test_what_cannot_be_tried_is_told(page: Any, address: str) -> None:
     page.route("**/try", lambda route: route.abort())
     page.fill("#text", "A monster")
     page.get_by_text("does not answer").wait_for()
-    page.complaints.clear()  # both were meant
+    page.errors.clear()  # both errors are expected
 
 
-def test_coming_back_shows_what_was_typed(page: Any, address: str) -> None:
+def test_back_restores_the_typed_text_and_its_result(page: Any, address: str) -> None:
     page.goto(f"{address}/try")
     page.fill("#text", "A monster at night")
     page.locator(".prose .w").first.wait_for()
@@ -131,7 +131,7 @@ def test_coming_back_shows_what_was_typed(page: Any, address: str) -> None:
     assert "Engine" in page.locator(".prose").inner_text()
 
 
-def test_one_walks_from_map_to_topic_to_tag_to_document(page: Any, address: str) -> None:
+def test_links_lead_from_map_to_topic_to_tag_to_document(page: Any, address: str) -> None:
     page.goto(address)
     page.locator("svg.map a").first.focus()
     page.keyboard.press("Enter")
@@ -154,7 +154,7 @@ def test_a_topic_has_one_colour_everywhere(shared_page: Any, address: str) -> No
     assert on_map == colour("/compare", "tr:has(a[href='/topics/1']) .bar .fill", "fill")
 
 
-def test_words_are_coloured_by_topic_and_by_tag(page: Any, address: str) -> None:
+def test_words_can_be_coloured_by_topic_or_tag(page: Any, address: str) -> None:
     page.goto(f"{address}/documents/3")
     word = page.locator(".prose .w").first
     by_topic = word.evaluate("e => getComputedStyle(e).boxShadow")
@@ -165,9 +165,9 @@ def test_words_are_coloured_by_topic_and_by_tag(page: Any, address: str) -> None
     assert page.get_by_label("tag", exact=True).is_checked()
 
 
-def test_trying_a_text_answers_while_one_types(page: Any, address: str) -> None:
+def test_try_updates_while_typing(page: Any, address: str) -> None:
     page.goto(f"{address}/try")
-    assert "will be here" in page.locator("#result").inner_text()
+    assert "will appear here" in page.locator("#result").inner_text()
     page.locator("#text").press_sequentially("The monster at night", delay=5)
     page.locator("#result .w", has_text="monster").wait_for()
     page.locator("#add").fill("mary")
@@ -182,7 +182,7 @@ def test_trying_a_text_answers_while_one_types(page: Any, address: str) -> None:
     assert page.locator("#tags").input_value() == "author:Mary"
 
 
-def test_the_theme_can_be_switched_and_stays(page: Any, address: str) -> None:
+def test_the_colour_scheme_can_be_switched_and_persists(page: Any, address: str) -> None:
     page.emulate_media(color_scheme="light")
     page.goto(address)
     ground = "getComputedStyle(document.body).backgroundColor"
@@ -200,18 +200,18 @@ def test_the_audit_can_be_downloaded(page: Any, address: str) -> None:
     assert download.value.suggested_filename == "audit-duplicates.csv"
 
 
-def test_pages_work_without_script(browser: Any, address: str) -> None:
+def test_pages_work_without_javascript(browser: Any, address: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{address}/try")
     page.locator("#text").fill("The monster at night")
-    page.get_by_role("button", name="Read it").click()
+    page.get_by_role("button", name="Analyse").click()
     assert page.locator("#result .w").count() == 2
     context.close()
 
 
 @pytest.mark.parametrize("path", ["/", "/topics/0", "/tags", "/documents/2", "/audit", "/compare", "/tags/0"])
-def test_hostile_names_do_nothing(shared_page: Any, hostile_address: str, path: str) -> None:
+def test_hostile_names_create_no_elements(shared_page: Any, hostile_address: str, path: str) -> None:
     shared_page.goto(hostile_address + path)
     assert shared_page.locator("main script, main img").count() == 0
     assert shared_page.evaluate("document.documentElement.scrollWidth <= innerWidth")

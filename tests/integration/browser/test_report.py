@@ -1,4 +1,4 @@
-"""The report opens from a file, leads everywhere, and asks for nothing from elsewhere."""
+"""The report opens from a file, can be navigated, and makes no requests."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 from tests.explore.conftest import HOSTILE
-from tests.integration.browser.test_pages import serious_faults
+from tests.integration.browser.test_pages import serious_violations
 
 
 @pytest.mark.parametrize(
     "path", ["", "#/topics/1", "#/tags", "#/tags/2", "#/documents/0", "#/audit", "#/try", "#/compare"]
 )
-def test_views_of_the_report_are_there_and_accessible(shared_page: Any, report: str, path: str) -> None:
+def test_views_of_the_report_are_accessible(shared_page: Any, report: str, path: str) -> None:
     requests: list[str] = []
     shared_page.on("request", lambda request: requests.append(request.url))
     shared_page.goto(report + path)
     shared_page.wait_for_function("path => document.getElementById('main').dataset.path === path", arg=path[1:] or "/")
     assert shared_page.locator("h1").inner_text()
-    assert serious_faults(shared_page) == []
+    assert serious_violations(shared_page) == []
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
-def test_one_walks_through_the_report(page: Any, report: str) -> None:
+def test_the_report_can_be_navigated_and_searched(page: Any, report: str) -> None:
     page.goto(report)
     page.locator("svg.map a").first.click()
     page.wait_for_function("() => location.hash.startsWith('#/topics/')")
@@ -41,7 +41,7 @@ def test_one_walks_through_the_report(page: Any, report: str) -> None:
     page.wait_for_function("() => document.querySelector('h1').textContent.trim() === 'Jane'")
 
 
-def test_the_audit_can_be_taken_away_as_a_table(page: Any, report: str) -> None:
+def test_the_audit_can_be_downloaded_from_the_report(page: Any, report: str) -> None:
     page.goto(f"{report}#/audit")
     with page.expect_download() as waiting:
         page.get_by_role("link", name="tags on documents").click()
@@ -51,22 +51,22 @@ def test_the_audit_can_be_taken_away_as_a_table(page: Any, report: str) -> None:
     assert len(lines) > 50
 
 
-def test_what_is_left_out_is_told(shared_page: Any, report: str) -> None:
+def test_pages_that_are_left_out_have_a_message(shared_page: Any, report: str) -> None:
     shared_page.goto(f"{report}#/documents/59999")
     shared_page.get_by_role("heading", name="Not in this report").wait_for()
 
 
-def test_without_script_the_first_page_is_there(browser: Any, report: str) -> None:
+def test_the_overview_is_shown_without_javascript(browser: Any, report: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report)
     assert page.locator("svg.map a").count() == 3
-    assert "Without JavaScript" in page.content()
+    assert "without JavaScript" in page.content()
     context.close()
 
 
 @pytest.mark.parametrize("path", ["", "#/topics/0", "#/tags", "#/tags/3", "#/documents/0", "#/audit", "#/compare"])
-def test_hostile_names_do_nothing_in_the_report(shared_page: Any, hostile_report: str, path: str) -> None:
+def test_hostile_names_create_no_elements_in_the_report(shared_page: Any, hostile_report: str, path: str) -> None:
     shared_page.goto(hostile_report + path)
     shared_page.wait_for_function("path => document.getElementById('main').dataset.path === path", arg=path[1:] or "/")
     assert shared_page.locator("main script, main img").count() == 0

@@ -1,7 +1,4 @@
-"""`tagtopic topics`, `tags` and `info`: questions to a model that need no documents.
-
-`tagtopic describe`: what is in the files.
-"""
+"""`tagtopic describe`, `topics`, `tags` and `info`: the content of files and of models."""
 
 from __future__ import annotations
 
@@ -12,10 +9,10 @@ from typing import Annotated
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.inputs import Columns, load_model, read_corpus, rules_of
+from tagtopic.cli.inputs import FileOptions, corpus_rules, load_model, read_corpus
 from tagtopic.cli.options import examples
-from tagtopic.cli.output import check_output, print_json, print_text, show
-from tagtopic.cli.tables import figures_answer, tag_answer, tags_answer, topics_answer
+from tagtopic.cli.output import check_output, emit, print_json, print_text
+from tagtopic.cli.results import summary_result, tag_result, tags_result, topics_result
 
 
 def describe(
@@ -37,13 +34,13 @@ def describe(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Count the documents, words and tags of files, as `fit` would read them."""
-    columns = Columns.of(
+    """Count the documents, words and tags of files, as read by `fit`."""
+    file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    rules = rules_of(min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds)
-    description = read_corpus(files, columns, quiet=quiet, **rules).describe()
+    rules = corpus_rules(min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds)
+    description = read_corpus(files, file_options, quiet=quiet, **rules).describe()
     if as_json:
         print_json(asdict(description))
     else:
@@ -51,68 +48,78 @@ def describe(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
+    """Add the commands of this module."""
     app.command(
+        rich_help_panel="Describe and fit",
         epilog=examples(
             "tagtopic describe movies.jsonl --text storyline --tags director,stars",
             "tagtopic describe 'posts/*.parquet' --text body --tags tags --json",
             "tagtopic describe letters --format files --tags folder",
-        )
+        ),
     )(describe)
     app.command(
+        rich_help_panel="Inspect a model",
         epilog=examples(
             "tagtopic topics movies.tagtopic",
             "tagtopic topics movies.tagtopic --topic 3 --words 30",
             "tagtopic topics movies.tagtopic --json | jq '.[0].words'",
-        )
+        ),
     )(topics)
     app.command(
+        rich_help_panel="Inspect a model",
         epilog=examples(
             "tagtopic tags movies.tagtopic --kind director",
             "tagtopic tags movies.tagtopic 'director:Jane Campion'",
             "tagtopic tags movies.tagtopic --top 1000 -o tags.csv",
-        )
+        ),
     )(tags)
-    app.command(epilog=examples("tagtopic info movies.tagtopic", "tagtopic info movies.tagtopic --json"))(info)
+    app.command(
+        rich_help_panel="Inspect a model",
+        epilog=examples("tagtopic info movies.tagtopic", "tagtopic info movies.tagtopic --json"),
+    )(info)
 
 
 def topics(
     model: options.Model,
     topic: Annotated[list[int] | None, typer.Option("--topic", help="Only this topic (may be repeated).")] = None,
-    words: Annotated[int, typer.Option("--words", "-n", min=1, help="How many words of each.")] = 10,
-    tags: Annotated[int, typer.Option("--tags", min=0, help="How many tags of each.")] = 5,
+    words: Annotated[int, typer.Option("--words", "-n", min=1, help="Number of words per topic.")] = 10,
+    tags: Annotated[int, typer.Option("--tags", min=0, help="Number of tags per topic.")] = 5,
     as_json: options.Json = False,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show the topics of a model, largest first, with their words and tags."""
+    """List the topics of a model, largest first, with their words and tags."""
     check_output(output, model)
-    answer = topics_answer(load_model(model), topics=topic or None, n_words=words, n_tags=tags)
-    show(answer, as_json=as_json, output=output, quiet=quiet)
+    result = topics_result(load_model(model), topics=topic or None, n_words=words, n_tags=tags)
+    emit(result, as_json=as_json, output=output, quiet=quiet)
 
 
 def tags(
     model: options.Model,
-    tag: Annotated[str | None, typer.Argument(metavar="[TAG]", help="One tag, written whole.")] = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="Only tags of this kind (before the colon).")] = None,
-    top: Annotated[int, typer.Option("--top", "-n", min=1, help="How many tags, or words and relatives of one.")] = 10,
+    tag: Annotated[str | None, typer.Argument(metavar="[TAG]", help="Full name of a tag.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="Only tags of this kind (the part before the colon).")
+    ] = None,
+    top: Annotated[
+        int, typer.Option("--top", "-n", min=1, help="Number of tags, or of words and similar tags of TAG.")
+    ] = 10,
     as_json: options.Json = False,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show what a tag is about: its topics, words and similar tags. Without a TAG, the most used tags."""
+    """Show the topics, words and similar tags of a tag; without TAG, list the most frequent tags."""
     check_output(output, model)
     if tag and kind:
         raise ValueError(f"--kind {kind} is for lists of tags: leave it out, or the tag {tag}")
     fitted = load_model(model)
     if not fitted.tag_names_:
         raise ValueError("the model has learnt no tags, so it has none to show")
-    answer = tag_answer(fitted, tag, top) if tag else tags_answer(fitted, fitted.most_used_tags(top, kind=kind))
-    show(answer, as_json=as_json, output=output, quiet=quiet)
+    result = tag_result(fitted, tag, top) if tag else tags_result(fitted, fitted.most_used_tags(top, kind=kind))
+    emit(result, as_json=as_json, output=output, quiet=quiet)
 
 
 def info(model: options.Model, as_json: options.Json = False) -> None:
-    """Say what a model file holds and how it was made."""
+    """Summarise a model file: size, inference method, iterations."""
     fitted = load_model(model)
     figures = {
         "file": model,
@@ -127,4 +134,4 @@ def info(model: options.Model, as_json: options.Json = False) -> None:
         "converged": bool(fitted.converged_),
         "seed": fitted.random_state,
     }
-    show(figures_answer(Path(model).name, figures), as_json=as_json)
+    emit(summary_result(Path(model).name, figures), as_json=as_json)

@@ -1,4 +1,4 @@
-"""Questions to a model on the command line."""
+"""`tagtopic describe`, `topics`, `tags` and `info`."""
 
 import csv
 import json
@@ -11,8 +11,10 @@ from tests.cli.conftest import SUBJECTS, Command
 
 from tagtopic import LDA, Corpus
 
+READ = ("--text", "body", "--tags", "author,year")
 
-def test_topics_are_listed_with_their_words_and_tags(tagtopic: Command, model: Path) -> None:
+
+def test_topics_lists_words_and_tags(tagtopic: Command, model: Path) -> None:
     outcome = tagtopic("topics", model)
     assert outcome.code == 0
     assert all(word in outcome.out for word in ("monster", "engine", "marriage", "author:Ada"))
@@ -35,14 +37,15 @@ def test_one_topic(tagtopic: Command, model: Path) -> None:
     assert "there is no topic 9" in missing.err
 
 
-def test_a_tag_has_topics_words_and_relatives(tagtopic: Command, model: Path) -> None:
+def test_a_tag_has_topics_words_and_similar_tags(tagtopic: Command, model: Path) -> None:
     tag: Any = tagtopic("tags", model, "author:Mary", "--json", "--top", 3).json
     assert {word["word"] for word in tag["words"]} <= set(SUBJECTS["author:Mary"].split())
     assert tag["topics"][0]["share"] > 0.5
     assert len(tag["similar"]) == 3
+    assert set(tag["similar"][0]) == {"tag", "similarity"}
     table = tagtopic("tags", model, "author:Mary")
     assert table.out.startswith("author:Mary")
-    assert "like it" in table.out
+    assert "similar" in table.out
 
 
 def test_tags_by_kind_and_unknown_tags(tagtopic: Command, model: Path) -> None:
@@ -55,11 +58,11 @@ def test_tags_by_kind_and_unknown_tags(tagtopic: Command, model: Path) -> None:
     assert (both.code, "--kind year is for lists of tags" in both.err) == (1, True)
 
 
-def test_names_between_colons_stay_as_they_are(tagtopic: Command, model: Path) -> None:
-    assert "'mood:fire:'" in tagtopic("tags", model, "mood:fire:").err  # a flame, to rich
+def test_names_between_colons_are_not_emoji_codes(tagtopic: Command, model: Path) -> None:
+    assert "'mood:fire:'" in tagtopic("tags", model, "mood:fire:").err  # rich would print an emoji
 
 
-def test_tags_of_a_model_without_any(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+def test_tags_of_a_model_without_tags_are_refused(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     LDA(2, max_iter=1, random_state=0, progress=False).fit(Corpus.read(documents, text="body")).save(tmp_path / "lda")
     for tag in ([], ["author:Ada"]):
         outcome = tagtopic("tags", tmp_path / "lda", *tag)
@@ -67,7 +70,9 @@ def test_tags_of_a_model_without_any(tagtopic: Command, documents: Path, tmp_pat
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet", "arrow"])
-def test_results_go_to_files_of_any_kind(tagtopic: Command, model: Path, tmp_path: Path, ending: str) -> None:
+def test_results_are_written_to_files_of_every_format(
+    tagtopic: Command, model: Path, tmp_path: Path, ending: str
+) -> None:
     target = tmp_path / f"topics.{ending}"
     outcome = tagtopic("topics", model, "-n", 2, "-o", target, "--quiet")
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
@@ -85,27 +90,33 @@ def test_results_go_to_files_of_any_kind(tagtopic: Command, model: Path, tmp_pat
         assert pq.read_table(target).num_rows == 6
 
 
-def test_rows_go_to_standard_output(tagtopic: Command, model: Path) -> None:
+def test_rows_are_written_to_standard_output(tagtopic: Command, model: Path) -> None:
     lines = tagtopic("topics", model, "-n", 2, "-o", "-").out.splitlines()
     assert len(lines) == 6
     assert set(json.loads(lines[0])) == {"topic", "share", "rank", "word", "probability"}
 
 
-def test_a_file_of_unknown_kind_is_refused_before_the_work(tagtopic: Command, tmp_path: Path) -> None:
+def test_output_files_of_unknown_format_are_refused_first(tagtopic: Command, tmp_path: Path) -> None:
     outcome = tagtopic("topics", "no-model-needed", "-o", tmp_path / "topics.docx")
     assert outcome.code == 1
     assert ".parquet" in outcome.err
 
 
-def test_info(tagtopic: Command, model: Path) -> None:
+def test_info_summarises_the_model(tagtopic: Command, model: Path) -> None:
     info: Any = tagtopic("info", model, "--json").json
     assert (info["kind"], info["topics"], info["tags"], info["training_words"]) == ("TWDA", 3, 5, 1200)
     assert "TWDA" in tagtopic("info", model).out
 
 
 @pytest.mark.parametrize("command", ["topics", "tags", "info"])
-def test_a_file_that_is_no_model(tagtopic: Command, documents: Path, command: str) -> None:
+def test_files_that_are_not_models_are_refused(tagtopic: Command, documents: Path, command: str) -> None:
     outcome = tagtopic(command, documents)
     assert outcome.code == 1
     assert "is not a tagtopic model" in outcome.err
     assert tagtopic(command, "nowhere.tagtopic").code == 1
+
+
+def test_describe_counts_documents_tags_and_kinds(tagtopic: Command, documents: Path) -> None:
+    assert "60" in tagtopic("describe", documents, *READ).out
+    described: Any = tagtopic("describe", documents, *READ, "--json").json
+    assert (described["n_documents"], described["n_tags"], described["kinds"]) == (60, 5, {"author": 3, "year": 2})

@@ -1,4 +1,4 @@
-"""How files and standard input are read, and what is said when they cannot be."""
+"""Options for reading files and standard input."""
 
 import json
 import os
@@ -15,7 +15,7 @@ def n_documents(outcome_json: object) -> int:
     return int(outcome_json["n_documents"])
 
 
-def test_files_in_another_encoding_are_read_when_it_is_named(tagtopic: Command, tmp_path: Path) -> None:
+def test_encoding_can_be_given(tagtopic: Command, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes("text\nélan\n".encode("latin-1"))
     refused = tagtopic("describe", path)
@@ -27,20 +27,20 @@ def test_files_in_another_encoding_are_read_when_it_is_named(tagtopic: Command, 
 
 
 @pytest.mark.parametrize(("written", "typed"), [("~", "~"), ("\t", r"\t"), ("\t", "\t")])
-def test_the_delimiter_can_be_named(tagtopic: Command, tmp_path: Path, written: str, typed: str) -> None:
+def test_delimiter_can_be_given(tagtopic: Command, tmp_path: Path, written: str, typed: str) -> None:
     path = tmp_path / "rows.csv"
     path.write_text(f"id,a{written}text\n1,2{written}engine\n")
     assert tagtopic("describe", path).code == 1
     assert n_documents(tagtopic("describe", path, "--delimiter", typed, "--json").json) == 1
 
 
-def test_a_folder_is_read_in_the_format_given(tagtopic: Command, tmp_path: Path) -> None:
+def test_format_of_a_folder_can_be_given(tagtopic: Command, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("an engine\nanother engine\n")
     assert n_documents(tagtopic("describe", tmp_path, "--format", "text", "--json").json) == 2
 
 
 @pytest.mark.filterwarnings("default")
-def test_documents_without_a_word_that_the_model_knows_are_told(
+def test_documents_without_known_words_give_a_warning(
     tagtopic: Command, model: Path, documents: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "new.jsonl"
@@ -58,7 +58,7 @@ def test_closed_standard_input_is_an_error() -> None:
     assert outcome.stderr == "error: standard input is closed: there is nothing to read from it\n"
 
 
-def test_standard_input_that_is_csv_needs_the_name_of_its_format(tagtopic: Command) -> None:
+def test_csv_on_standard_input_needs_its_format(tagtopic: Command) -> None:
     rows = "text,tags\nan engine,x\n"
     refused = tagtopic("describe", "-", "--tags", "tags", stdin=rows)
     assert refused.code == 1
@@ -69,13 +69,13 @@ def test_standard_input_that_is_csv_needs_the_name_of_its_format(tagtopic: Comma
 
 @pytest.mark.parametrize("option", ["--text", "--tags"])
 @pytest.mark.parametrize("names", [",", "a,,b", " "])
-def test_names_of_columns_are_not_empty(tagtopic: Command, documents: Path, option: str, names: str) -> None:
+def test_empty_column_names_are_refused(tagtopic: Command, documents: Path, option: str, names: str) -> None:
     outcome = tagtopic("describe", documents, option, names)
     assert outcome.code == 1
     assert outcome.err == f"error: {names!r} has an empty name: give one or more, with single commas between\n"
 
 
-def test_names_of_kinds_are_not_empty(tagtopic: Command, model: Path, documents: Path) -> None:
+def test_empty_kinds_are_refused(tagtopic: Command, model: Path, documents: Path) -> None:
     outcome = tagtopic("predict", model, documents, "--text", "body", "--kinds", ",")
     assert outcome.code == 1
     assert "has an empty name" in outcome.err

@@ -1,4 +1,4 @@
-"""A model on documents, from the command line."""
+"""`tagtopic rank`, `predict` and `transform`."""
 
 import csv
 import json
@@ -16,7 +16,7 @@ READ = ("--text", "body", "--tags", "author,year")
 REPLACED = "is read by this command, which would replace it: give another name"
 
 
-def test_rank_gives_the_tag_weights(tagtopic: Command, model: Path, documents: Path) -> None:
+def test_rank_equals_the_tag_weights_of_the_model(tagtopic: Command, model: Path, documents: Path) -> None:
     ranked: Any = tagtopic("rank", model, documents, *READ, "--json").json
     weights, latent = TWDA.load(model).tag_weights(
         Corpus.read(documents, text="body", tags=["author", "year"]), return_latent=True
@@ -27,18 +27,16 @@ def test_rank_gives_the_tag_weights(tagtopic: Command, model: Path, documents: P
     assert [document["no_tag"] for document in ranked] == pytest.approx(latent.tolist(), abs=1e-5)
 
 
-def test_rank_for_a_person(tagtopic: Command, model: Path, documents: Path) -> None:
+def test_rank_prints_the_first_documents(tagtopic: Command, model: Path, documents: Path) -> None:
     outcome = tagtopic("rank", model, documents, *READ, "--top", 1)
-    assert outcome.out.startswith("the first 20 of 60 documents")
+    assert outcome.out.startswith("tags by weight of the first 20 of 60 documents")
     assert len(outcome.out.splitlines()) == 22
     assert "year:" not in outcome.out
 
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("row", [{"body": "engine wheel"}, {"body": "engine wheel", "author": "Emily"}])
-def test_rank_without_tags_that_the_model_knows_is_a_warning(
-    tagtopic: Command, model: Path, row: dict[str, str]
-) -> None:
+def test_rank_without_known_tags_warns(tagtopic: Command, model: Path, row: dict[str, str]) -> None:
     named = ["--tags", "author"] if "author" in row else []
     outcome = tagtopic("rank", model, "-", "--text", "body", *named, "-q", stdin=json.dumps(row))
     assert outcome.code == 0
@@ -52,7 +50,7 @@ def test_rank_with_a_model_without_tags_is_refused(tagtopic: Command, documents:
     assert outcome.err == "error: the model has learnt no tags, so it cannot rank any\n"
 
 
-def test_ranked_rows_have_every_document_and_what_no_tag_explains(
+def test_ranked_rows_have_every_document_and_the_unexplained_share(
     tagtopic: Command, model: Path, tmp_path: Path
 ) -> None:
     rows = [{"id": "x", "body": "engine gear", "author": "Ada", "year": 1800}, {"id": "y", "body": "a storm"}]
@@ -81,7 +79,7 @@ def test_ranked_rows_have_every_document_and_what_no_tag_explains(
         ("transform", ["id", "topic_0", "topic_1", "topic_2"]),
     ],
 )
-def test_files_without_rows_have_their_columns(
+def test_files_without_rows_have_a_header(
     tagtopic: Command, model: Path, tmp_path: Path, command: str, columns: list[str]
 ) -> None:
     (tmp_path / "empty.jsonl").write_text("")
@@ -93,7 +91,7 @@ def test_files_without_rows_have_their_columns(
 
 
 @pytest.mark.parametrize("command", ["rank", "predict", "transform", "audit"])
-def test_what_is_read_is_not_replaced_and_a_folder_is_no_file(
+def test_inputs_and_folders_are_not_overwritten(
     tagtopic: Command, model: Path, documents: Path, tmp_path: Path, command: str
 ) -> None:
     own = tmp_path / "letters.jsonl"
@@ -112,13 +110,13 @@ def test_predict_does_not_read_tags(tagtopic: Command, model: Path) -> None:
     assert tagtopic("predict", model, "-", "--text", "body", stdin=stdin).code == 0
 
 
-def test_with_an_output_its_name_says_what_is_written(tagtopic: Command, model: Path, tmp_path: Path) -> None:
+def test_output_file_name_determines_the_format(tagtopic: Command, model: Path, tmp_path: Path) -> None:
     outcome = tagtopic("predict", model, "-", "--json", "-o", tmp_path / "p.csv", stdin="a gear")
     assert (outcome.code, outcome.out) == (0, "")
     assert (tmp_path / "p.csv").read_text().startswith("id,rank,tag,probability\n")
 
 
-def test_transform_to_a_file(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
+def test_transform_writes_topic_mixes(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
     target = tmp_path / "topics.csv"
     assert tagtopic("transform", model, documents, *READ, "-o", target).code == 0
     table = np.loadtxt(target, delimiter=",", skiprows=1, usecols=(1, 2, 3))
@@ -137,23 +135,23 @@ def test_new_documents_from_standard_input(tagtopic: Command, model: Path) -> No
 def test_predict_finds_the_author_of_a_new_text(tagtopic: Command, model: Path, tmp_path: Path) -> None:
     rows = [{"id": "x", "body": "Engine! gear, wheel."}, {"id": "y", "body": "a storm; lightning"}]
     stdin = "".join(json.dumps(row) + "\n" for row in rows)
-    asked = ("predict", model, "-", "--text", "body")
-    found: Any = tagtopic(*asked, "--json", stdin=stdin).json
+    command = ("predict", model, "-", "--text", "body")
+    found: Any = tagtopic(*command, "--json", stdin=stdin).json
     assert [document["id"] for document in found] == ["x", "y"]
     assert [document["tags"][0]["tag"] for document in found] == ["author:Ada", "author:Mary"]
     assert found[0]["tags"][0]["probability"] > 0.8
-    years: Any = tagtopic(*asked, "--kinds", "year", "-n", 1, "--json", stdin=stdin).json
+    years: Any = tagtopic(*command, "--kinds", "year", "-n", 1, "--json", stdin=stdin).json
     assert [len(document["tags"]) for document in years] == [1, 1]
     assert all(document["tags"][0]["tag"].startswith("year:") for document in years)
-    assert tagtopic(*asked, "-o", tmp_path / "tags.csv", stdin=stdin).code == 0
+    assert tagtopic(*command, "-o", tmp_path / "tags.csv", stdin=stdin).code == 0
     assert (tmp_path / "tags.csv").read_text().startswith("id,rank,tag,probability\nx,1,author:Ada,")
-    assert "author:Mary" in tagtopic(*asked, "--method", "likelihood", stdin=stdin).out
-    assert "no tags of kind 'venue'" in tagtopic(*asked, "--kinds", "venue", stdin=stdin).err
+    assert "author:Mary" in tagtopic(*command, "--method", "likelihood", stdin=stdin).out
+    assert "no tags of kind 'venue'" in tagtopic(*command, "--kinds", "venue", stdin=stdin).err
 
 
 @pytest.mark.filterwarnings("default:no document has a tag")
 @pytest.mark.parametrize("command", ["predict", "transform", "rank"])
-def test_plain_sentences_from_standard_input(tagtopic: Command, model: Path, command: str) -> None:
+def test_plain_text_from_standard_input(tagtopic: Command, model: Path, command: str) -> None:
     sentences, rows = "Engine! gear, wheel.\n\na storm; lightning\n", '{"text": "Engine! gear"}\n{"text": "a storm"}\n'
     plain: Any = tagtopic(command, model, "-", "--json", stdin=sentences).json
     assert [document["id"] for document in plain] == ["0", "1"]
@@ -163,40 +161,23 @@ def test_plain_sentences_from_standard_input(tagtopic: Command, model: Path, com
     assert (refused.code, "is not JSON" in refused.err) == (1, True)
 
 
-def test_predicted_tags_of_plain_sentences(tagtopic: Command, model: Path) -> None:
+def test_predicted_tags_of_plain_text(tagtopic: Command, model: Path) -> None:
     found: Any = tagtopic("predict", model, "-", "--json", stdin="Engine! gear, wheel.\na storm; lightning").json
     assert [document["tags"][0]["tag"] for document in found] == ["author:Ada", "author:Mary"]
 
 
 @pytest.mark.parametrize(
-    ("given", "title"), [("a gear", "1 document and its"), ("a gear\na storm", "2 documents and their")]
+    ("given", "title"), [("a gear", "tags of 1 document"), ("a gear\na storm", "tags of 2 documents")]
 )
 def test_titles_count_documents(tagtopic: Command, model: Path, given: str, title: str) -> None:
     assert title in tagtopic("predict", model, "-", stdin=given).out
 
 
-def test_evaluate_measures_perplexity(tagtopic: Command, model: Path, documents: Path) -> None:
-    found: Any = tagtopic("evaluate", model, documents, *READ, "--json").json
-    corpus = Corpus.read(documents, text="body", tags=["author", "year"])
-    assert found["perplexity"] == pytest.approx(TWDA.load(model).perplexity(corpus))
-    assert found["scored_words"] > 0
-    assert "perplexity" in tagtopic("evaluate", model, documents, *READ).out
-    refused = tagtopic("evaluate", model, documents, *READ, "--method", "bound")
-    assert refused.code == 1
-    assert "does not bound" in refused.err
-
-
 @pytest.mark.filterwarnings("default")
-def test_unknown_tags_are_one_warning(tagtopic: Command, model: Path) -> None:
+def test_unknown_tags_give_one_warning(tagtopic: Command, model: Path) -> None:
     stdin = json.dumps({"body": "engine wheel", "author": ["Ada", "Emily", "Anne"]})
     outcome = tagtopic("rank", model, "-", *READ[:2], "--tags", "author", stdin=stdin)
     assert outcome.code == 0
     assert outcome.err.startswith("warning: ")
     assert "author:Emily" in outcome.err
     assert outcome.err.count("\n") == 1
-
-
-def test_describe_counts_what_is_there(tagtopic: Command, documents: Path) -> None:
-    assert "60" in tagtopic("describe", documents, *READ).out
-    described: Any = tagtopic("describe", documents, *READ, "--json").json
-    assert (described["n_documents"], described["n_tags"], described["kinds"]) == (60, 5, {"author": 3, "year": 2})

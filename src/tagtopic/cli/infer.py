@@ -1,0 +1,258 @@
+"""`tagtopic rank`, `predict` and `transform`: inference on documents, on this machine or a cluster."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tagtopic.cli import options
+from tagtopic.cli.inputs import (
+    NO_KNOWN_TAGS,
+    FileOptions,
+    load_model,
+    model_and_corpus,
+    read_corpus,
+    require_tags,
+    warn_if_no_known_tags,
+)
+from tagtopic.cli.options import examples
+from tagtopic.cli.output import check_output, emit, notify
+from tagtopic.cli.results import predictions_result, topic_mixes_result, weights_result
+from tagtopic.engines import ENGINES, engine_class
+
+N_SHOWN = 20  # documents in printed tables; --json and --output have all
+TAG_WEIGHTS = "tag_weights"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command(
+        rich_help_panel="Apply a model to documents",
+        epilog=examples(
+            "tagtopic rank movies.tagtopic movies.jsonl --text storyline --tags director,stars,keywords",
+            "tagtopic rank movies.tagtopic movies.jsonl --text storyline --tags keywords --top 3 -o weights.csv",
+        ),
+    )(rank)
+    app.command(
+        rich_help_panel="Apply a model to documents",
+        epilog=examples(
+            "tagtopic predict movies.tagtopic new.jsonl --text storyline --kinds keywords -o tags.csv",
+            "tagtopic predict movies.tagtopic - --text storyline --json < new.jsonl",
+            "echo 'A heist goes wrong' | tagtopic predict movies.tagtopic -",
+        ),
+    )(predict)
+    app.command(
+        rich_help_panel="Apply a model to documents",
+        epilog=examples(
+            "tagtopic transform movies.tagtopic new.jsonl --text storyline --tags director -o topics.parquet",
+            "tagtopic transform movies.tagtopic - --text storyline --json < new.jsonl",
+            "tagtopic transform movies.tagtopic notes.txt --format text -o topics.csv",
+            "tagtopic transform m.tagtopic 'posts/*.parquet' --engine spark --master spark://host:7077 -o t.parquet",
+        ),
+    )(transform)
+
+
+def rank(
+    model: options.Model,
+    files: options.Inputs,
+    text: options.Text = None,
+    tags: options.Tags = None,
+    id_column: options.Id = None,
+    tag_separator: options.TagSeparator = None,
+    top: Annotated[int | None, typer.Option("--top", "-n", min=1, help="Maximum number of tags per document.")] = None,
+    file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+    skip_errors: options.SkipErrors = False,
+    engine: options.Engine = options.DEFAULT_ENGINE,
+    master: options.Master = None,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Rank the tags of each document by weight: the share of its words that each tag explains.
+
+    `no_tag` is the share that no tag explains. Output files have a row per tag of a document, with an empty tag for
+    documents without known tags; .json files have a record per document.
+    """
+    options.check_engine(engine, master)
+    file_options = FileOptions.parse(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
+    if ENGINES[engine].on_cluster:
+        to = Destination(engine, master, output, as_json=as_json, quiet=quiet)
+        apply_on_cluster(model, files, file_options, ["tag_weights", "latent_weight"], to, n_ranked=top)
+        return
+    check_output(output, model, *files)
+    fitted = load_model(model, jobs)
+    require_tags(fitted)
+    corpus = read_corpus(files, file_options, model=fitted, jobs=jobs, quiet=quiet)
+    ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
+    warn_if_no_known_tags(fitted, corpus)
+    result = weights_result(_title(len(corpus), "tags by weight"), ranked, top)
+    emit(result, as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
+
+
+def predict(
+    model: options.Model,
+    files: options.Inputs,
+    text: options.Text = None,
+    id_column: options.Id = None,
+    top: Annotated[int, typer.Option("--top", "-n", min=1, help="Number of tags per document.")] = 10,
+    kinds: Annotated[
+        str | None,
+        typer.Option("--kinds", metavar="KIND,…", help="Only tags of these kinds (the part before the colon)."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", help="neighbours (calibrated probabilities) or likelihood (the article's score).")
+    ] = "neighbours",
+    file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+    skip_errors: options.SkipErrors = False,
+    engine: options.Engine = options.DEFAULT_ENGINE,
+    master: options.Master = None,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Predict tags of each document from its text."""
+    options.check_engine(engine, master)
+    no_tags = ""  # the documents' own tags are not used and need not be readable
+    file_options = FileOptions.parse(
+        text, no_tags, id_column, None, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
+    if ENGINES[engine].on_cluster:
+        to = Destination(engine, master, output, as_json=as_json, quiet=quiet)
+        prediction = {"n_predicted": top, "kinds": options.split_names(kinds), "method": method}
+        apply_on_cluster(model, files, file_options, ["predicted_tags"], to, **prediction)
+        return
+    check_output(output, model, *files)
+    fitted, corpus = model_and_corpus(model, files, file_options, jobs=jobs, quiet=quiet)
+    predicted = fitted.predict_tags(corpus, top, method=method, kinds=options.split_names(kinds))
+    documents = list(zip(corpus.ids, predicted, strict=True))
+    result = predictions_result(_title(len(corpus), "most probable tags"), documents)
+    emit(result, as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
+
+
+def transform(
+    model: options.Model,
+    files: options.Inputs,
+    text: options.Text = None,
+    tags: options.Tags = None,
+    id_column: options.Id = None,
+    tag_separator: options.TagSeparator = None,
+    file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+    skip_errors: options.SkipErrors = False,
+    engine: options.Engine = options.DEFAULT_ENGINE,
+    master: options.Master = None,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Infer the topic mix of each document."""
+    options.check_engine(engine, master)
+    file_options = FileOptions.parse(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
+    if ENGINES[engine].on_cluster:
+        to = Destination(engine, master, output, as_json=as_json, quiet=quiet)
+        apply_on_cluster(model, files, file_options, ["topics"], to)
+        return
+    check_output(output, model, *files)
+    fitted, corpus = model_and_corpus(model, files, file_options, jobs=jobs, quiet=quiet)
+    result = topic_mixes_result(_title(len(corpus), "largest topics"), corpus.ids, fitted.transform(corpus))
+    emit(result, as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
+
+
+def _title(n_documents: int, what: str) -> str:
+    if n_documents == 1:
+        return f"{what} of 1 document"
+    shown = f"the first {N_SHOWN} of {n_documents:,}" if n_documents > N_SHOWN else str(n_documents)
+    return f"{what} of {shown} documents"
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A cluster and the folder that it writes."""
+
+    engine: str
+    master: str | None
+    output: str | None
+    as_json: bool
+    quiet: bool
+
+    def address(self) -> str:
+        """Return the address of the folder, or raise."""
+        if self.output is None or self.as_json or not self.output.removesuffix("/").endswith(".parquet"):
+            raise ValueError(
+                f"--engine {self.engine} writes a folder of Parquet files: give its name, as in -o answers.parquet"
+            )
+        if "://" in self.output:
+            return self.output
+        if Path(self.output).exists():
+            raise FileExistsError(f"{self.output} is there already: give another name, or remove it")
+        return f"file://{Path(self.output).resolve()}"
+
+    @contextmanager
+    def removed_on_error(self) -> Iterator[str]:
+        """Yield the address; after an error a local folder is removed, so that the command can be repeated."""
+        address = self.address()
+        try:
+            yield address
+        except BaseException:
+            if address != self.output:
+                shutil.rmtree(str(self.output), ignore_errors=True)
+            raise
+
+
+def apply_on_cluster(
+    model: str, files: Sequence[str], file_options: FileOptions, outputs: Sequence[str], to: Destination, **options: Any
+) -> None:
+    """Write a folder of Parquet files with the documents' own columns and the results."""
+    _check_file_options(file_options)
+    with to.removed_on_error() as target:
+        from tagtopic.corpus.reading.options import ReadOptions
+
+        fitted = load_model(model)
+        if TAG_WEIGHTS in outputs:
+            require_tags(fitted)
+        read_options = ReadOptions(
+            text=file_options.text or "text",
+            tags=file_options.tags,
+            id=file_options.id,
+            tag_separator=file_options.tag_separator,
+            on_error=file_options.on_error,
+        )
+        with engine_class(to.engine).connect(to.master) as engine:
+            tagged = engine.apply(
+                fitted, list(files), read_options, target, outputs, format=file_options.format, **options
+            )
+        if not tagged:
+            warnings.warn(NO_KNOWN_TAGS, stacklevel=1)
+    notify(f"wrote {to.output}", quiet=to.quiet)
+
+
+def _check_file_options(file_options: FileOptions) -> None:
+    """Raise for options that a cluster does not support."""
+    if file_options.encoding is not None:
+        raise ValueError(
+            f"--encoding {file_options.encoding} is for files that this machine reads: Spark expects UTF-8"
+        )
+    if file_options.delimiter is not None:
+        raise ValueError(f"--delimiter {file_options.delimiter} is for CSV, which a cluster does not read: use Parquet")
