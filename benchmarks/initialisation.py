@@ -41,7 +41,7 @@ def clustered_topics(corpus: Corpus, n_topics: int, random: np.random.Generator,
     frequencies = _init.word_frequencies(corpus).astype(np.float32)
     topics += np.float32(0.5) * np.outer(frequencies, np.maximum(topics.sum(axis=0), 1.0))
     topics = np.ascontiguousarray(topics / topics.sum(axis=0))
-    return _init.factor(corpus, topics, None, _init.UPDATES_BEFORE + _init.UPDATES_AFTER, n_jobs).topics
+    return _init.factorise(corpus, topics, None, _init.UPDATES_BEFORE + _init.UPDATES_AFTER, n_jobs).topics
 
 
 def measure(train: Corpus, test: Corpus, settings: Settings) -> list[Row]:
@@ -51,7 +51,7 @@ def measure(train: Corpus, test: Corpus, settings: Settings) -> list[Row]:
     _init.merged_topics = clustered_topics if name == "k-means" else merged
     init = "merged" if name == "k-means" else name
     try:
-        _init.start_topics(train, _init.word_frequencies(train), n_topics, init, np.random.default_rng(seed), None)
+        _init.initial_topics(train, _init.word_frequencies(train), n_topics, init, np.random.default_rng(seed), None)
         seconds = time.process_time() - started
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # tags that occur in the test part only

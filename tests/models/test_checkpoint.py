@@ -1,4 +1,4 @@
-"""Killed and resumed is the same as never stopped."""
+"""Checkpoints: a resumed fit ends like one that was not interrupted, and other files are refused."""
 
 import os
 import signal
@@ -17,10 +17,10 @@ import pytest
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.local import LocalEngine
 from tagtopic.models import TWDA, TWTM
-from tagtopic.models._checkpoint import FORMAT, KIND, CheckpointError, described
+from tagtopic.models._checkpoint import FORMAT, KIND, CheckpointError, canonical_text
 from tagtopic.models._io import read_tensors, write_tensors
-from tagtopic.models._settings import start_parameters
-from tagtopic.models._validation import HeldOut
+from tagtopic.models._settings import initial_parameters
+from tagtopic.models._validation import ValidationWords
 
 CORPUS = make_tagged_corpus(300, 4, 12, 120, random_state=5).corpus
 LEARNT: dict[str, Any] = {
@@ -39,18 +39,18 @@ def same(one: TWDA, other: TWDA) -> None:
 
 
 @cache
-def never_stopped(way: str) -> TWDA:
-    return TWDA(4, max_iter=45, inference=way, random_state=0, tol=0, **LEARNT).fit(CORPUS)
+def uninterrupted(method: str) -> TWDA:
+    return TWDA(4, max_iter=45, inference=method, random_state=0, tol=0, **LEARNT).fit(CORPUS)
 
 
-@pytest.mark.parametrize("way", ["map", "mixture", "paper", "collapsed"])
+@pytest.mark.parametrize("method", ["map", "mixture", "paper", "collapsed"])
 @pytest.mark.parametrize("stopped_after", [1, 7, 22])
-def test_a_resumed_fit_ends_with_the_same_bits(way: str, stopped_after: int, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"inference": way, "random_state": 0, "tol": 0, **LEARNT}
+def test_a_resumed_fit_ends_with_the_same_bits(method: str, stopped_after: int, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"inference": method, "random_state": 0, "tol": 0, **LEARNT}
     path = tmp_path / "fit.checkpoint"
     TWDA(4, max_iter=stopped_after, checkpoint=path, checkpoint_every=5, **settings).fit(CORPUS)
     resumed = TWDA(4, max_iter=45, checkpoint=path, n_jobs=1, **settings).fit(CORPUS)
-    same(resumed, never_stopped(way))
+    same(resumed, uninterrupted(method))
 
 
 def test_a_finished_fit_is_not_run_again(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_finished_fit_is_not_run_again(tmp_path: Path) -> None:
     assert calls == [7, 8]
 
 
-def test_another_run_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "fit"
     TWDA(4, random_state=0, max_iter=2, checkpoint=path).fit(CORPUS)
     with pytest.raises(CheckpointError, match="checkpoint of another run"):
@@ -102,17 +102,17 @@ WRONG_ARRAYS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("learning", ["batch", "online"])
-def test_arrays_that_do_not_fit_are_refused(learning: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    worse_and_worse = count(1.0)
-    monkeypatch.setattr(HeldOut, "perplexity", lambda *_: next(worse_and_worse))  # the best is not the last
+def test_arrays_of_other_shapes_are_refused(learning: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rising = count(1.0)
+    monkeypatch.setattr(ValidationWords, "perplexity", lambda *_: next(rising))  # the best is not the last
     path = tmp_path / "fit"
     settings: dict[str, Any] = {"learning": learning, "validation_fraction": 0.1, "random_state": 0, "tol": 0}
     TWDA(4, max_iter=2, checkpoint=path, **settings).fit(CORPUS)
     written = path.read_bytes()
-    for wrong, said in WRONG_ARRAYS:
+    for wrong, message in WRONG_ARRAYS:
         path.write_bytes(written)
         rewrite(path, wrong)
-        with pytest.raises(CheckpointError, match=f"does not fit its run: {said}.*remove the file to start anew"):
+        with pytest.raises(CheckpointError, match=f"does not fit its run: {message}.*remove the file to start anew"):
             TWDA(4, max_iter=3, checkpoint=path, **settings).fit(CORPUS)
 
 
@@ -125,7 +125,7 @@ def test_another_format_is_refused(format: int, tmp_path: Path) -> None:
         TWDA(4, random_state=0, max_iter=2, checkpoint=path).fit(CORPUS)
 
 
-def test_a_history_that_is_none_is_damage(tmp_path: Path) -> None:
+def test_an_invalid_history_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "fit"
     TWDA(4, random_state=0, max_iter=2, checkpoint=path).fit(CORPUS)
     rewrite(path, history={"no_such_thing": []})
@@ -134,7 +134,7 @@ def test_a_history_that_is_none_is_damage(tmp_path: Path) -> None:
 
 
 def test_a_session_refuses_posteriors_of_other_documents() -> None:
-    parameters, _ = start_parameters(TWDA(4, random_state=0), CORPUS)
+    parameters, _ = initial_parameters(TWDA(4, random_state=0), CORPUS)
     expected = pytest.raises(ValueError, match=r"xi has the shape \(1,\): expected")
     with LocalEngine(1).session(CORPUS, parameters, "map") as session, expected:
         session.restore(session.posterior._replace(xi=session.posterior.xi[:1]))
@@ -158,11 +158,11 @@ PRIOR = np.random.default_rng(0).uniform(0.1, 1.0, 2000).round(3)
         (["a", "b"], ["a", "b"]),
     ],
 )
-def test_equal_settings_are_described_alike(equal: tuple[Any, ...]) -> None:
-    assert len({described(value) for value in equal}) == 1
+def test_equal_settings_have_the_same_canonical_text(equal: tuple[Any, ...]) -> None:
+    assert len({canonical_text(value) for value in equal}) == 1
 
 
-def test_other_settings_are_described_otherwise() -> None:
+def test_different_settings_have_different_canonical_texts() -> None:
     middle, digit = PRIOR.copy(), PRIOR.copy()
     middle[1000] += 0.1
     digit[0] += 1e-12
@@ -172,10 +172,10 @@ def test_other_settings_are_described_otherwise() -> None:
     generators += [np.random.Generator(np.random.Philox(seed)) for seed in (3, 4)]
     arrays = [PRIOR, middle, digit, PRIOR.reshape(2, -1), [0.5]]
     settings = [*arrays, *generators, np.random.RandomState(3), moved, 0.5, 1, True, None, "None", "estimate"]
-    assert len({described(value) for value in settings}) == len(settings)
+    assert len({canonical_text(value) for value in settings}) == len(settings)
 
 
-def test_a_run_is_known_by_every_number_of_its_priors(tmp_path: Path) -> None:
+def test_a_changed_number_of_a_prior_makes_another_fit(tmp_path: Path) -> None:
     path = tmp_path / "fit"
     prior = np.full(CORPUS.n_words, 0.1)
     TWDA(4, random_state=0, max_iter=2, checkpoint=path, topic_word_prior=prior).fit(CORPUS)
@@ -186,7 +186,7 @@ def test_a_run_is_known_by_every_number_of_its_priors(tmp_path: Path) -> None:
     TWDA(4, random_state=np.int64(0), max_iter=3, checkpoint=path, topic_word_prior=prior.tolist()).fit(CORPUS)
 
 
-def test_a_run_with_a_random_generator_is_resumed(tmp_path: Path) -> None:
+def test_a_fit_with_a_random_generator_is_resumed(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"max_iter": 4, "tol": 0}
     whole = TWDA(4, random_state=np.random.RandomState(7), **settings).fit(CORPUS)
     path = tmp_path / "fit"
@@ -194,19 +194,19 @@ def test_a_run_with_a_random_generator_is_resumed(tmp_path: Path) -> None:
     same(TWDA(4, random_state=np.random.RandomState(7), checkpoint=path, **settings).fit(CORPUS), whole)
 
 
-def test_kill_minus_nine_leaves_a_good_checkpoint(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_a_complete_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "fit"
     script = textwrap.dedent(f"""
         import signal
         from tagtopic.datasets import make_tagged_corpus
         from tagtopic.models import TWDA
         corpus = make_tagged_corpus(300, 4, 12, 120, random_state=5).corpus
-        def said(iteration, *_):
+        def report(iteration, *_):
             print(iteration, flush=True)
-            if iteration == 50:  # whoever is to kill this is slow: it shall not come to the end of the fit that follows
+            if iteration == 50:  # wait for the signal: the fit that follows must have iterations left
                 signal.pause()
         TWDA(4, random_state=0, max_iter=100000, tol=0, checkpoint={str(path)!r}, checkpoint_every=1,
-             callbacks=[said]).fit(corpus)
+             callbacks=[report]).fit(corpus)
     """)
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

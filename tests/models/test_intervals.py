@@ -1,4 +1,4 @@
-"""Intervals of tag weights hold the truth as often as they say."""
+"""Credible intervals of tag weights: coverage and width."""
 
 from typing import Literal
 
@@ -21,8 +21,10 @@ from tagtopic.models._intervals import weight_intervals
         pytest.param("twtm", 500, 80, marks=pytest.mark.slow),
     ],
 )
-def test_nine_in_ten_intervals_hold_the_truth(model: Literal["twtm", "twda"], length: int, n_documents: int) -> None:
-    # 5 topics behind 12 tags: many tags are alike
+def test_intervals_cover_the_truth_as_often_as_their_level(
+    model: Literal["twtm", "twda"], length: int, n_documents: int
+) -> None:
+    # 5 topics for 12 tags: many tags are similar
     planted = make_tagged_corpus(
         n_documents, 5, 12, 300, model=model, tags_per_document=(2, 4), document_length=length,
         tag_concentration=0.5, latent_concentration=0.5, random_state=1,
@@ -41,7 +43,7 @@ def test_nine_in_ten_intervals_hold_the_truth(model: Literal["twtm", "twda"], le
     assert np.all(wider.high.data >= weight_intervals(truth, planted.corpus[:5], 0.9, LocalEngine(1)).high.data)
 
 
-def test_longer_documents_are_surer() -> None:
+def test_longer_documents_have_narrower_intervals() -> None:
     widths = []
     for length in (20, 200):
         corpus = make_tagged_corpus(50, 4, 8, 200, tags_per_document=2, document_length=length, random_state=0).corpus
@@ -50,7 +52,7 @@ def test_longer_documents_are_surer() -> None:
     assert widths[1] < 0.8 * widths[0]
 
 
-def test_intervals_are_part_of_tag_weights() -> None:
+def test_tag_weights_returns_intervals() -> None:
     corpus = make_tagged_corpus(60, 4, 8, 200, untagged=0.2, model="twda", random_state=0).corpus
     model = TWDA(4, random_state=0, max_iter=5, progress=False).fit(corpus)
     found = model.tag_weights(corpus, intervals=0.8)

@@ -1,4 +1,4 @@
-"""What a person sees while a model is fitted."""
+"""The progress bar of a fit."""
 
 from typing import Any
 
@@ -6,16 +6,26 @@ import pytest
 
 from tagtopic import TWDA
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.models._progress import Bar
+from tagtopic.models._batch import ExpectationMaximisation, History
+from tagtopic.models._progress import ProgressBar, resident_bytes, status_line
 
 
-def test_each_phase_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    told, begin = [], Bar.begin
+def test_every_phase_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    phases, start_phase = [], ProgressBar.start_phase
 
-    def noted(bar: Bar, what: str, *numbers: Any) -> None:
-        told.append(what)
-        begin(bar, what, *numbers)
+    def recorded(bar: ProgressBar, name: str, *numbers: Any) -> None:
+        phases.append(name)
+        start_phase(bar, name, *numbers)
 
-    monkeypatch.setattr(Bar, "begin", noted)
+    monkeypatch.setattr(ProgressBar, "start_phase", recorded)
     TWDA(2, max_iter=2, progress=True, random_state=0).fit(make_tagged_corpus(20, 2, 6, 30, random_state=0).corpus)
-    assert told == ["starting", "fitting", "learning to predict tags"]
+    assert phases == ["starting", "fitting", "learning to predict tags"]
+
+
+def test_the_status_has_bound_perplexity_speed_and_memory() -> None:
+    fit = ExpectationMaximisation.__new__(ExpectationMaximisation)
+    fit.n_documents = 500
+    fit.history = History(bound=[-200.0, -100.0], perplexity=[50.0, 60.0], seconds=[1.0, 3.0])
+    status = status_line(fit)
+    assert status.startswith("bound -100 held-out perplexity 60.0 (best 50.0, 1 ago) 250 documents/s")
+    assert (resident_bytes() is None) == ("MB" not in status)

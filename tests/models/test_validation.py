@@ -1,4 +1,4 @@
-"""Held-out words: training never sees them, both curves are told, and the best iteration is kept."""
+"""Validation words: held out of training, scored after each iteration, and decisive for which one is kept."""
 
 from pathlib import Path
 from typing import Any
@@ -9,22 +9,21 @@ from numpy.typing import NDArray
 
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.models import LDA, TWDA, TWTM, _validation
+from tagtopic.models import LDA, TWDA, TWTM
 from tagtopic.models._base import TagTopicModel
-from tagtopic.models._batch import ExpectationMaximisation, History
-from tagtopic.models._progress import news, resident_bytes
-from tagtopic.models._validation import hold_out
+from tagtopic.models._batch import ExpectationMaximisation
+from tagtopic.models._validation import hold_out_words
 
 PLANTED = make_tagged_corpus(500, 8, 30, 800, random_state=0).corpus
 TRAIN, TEST = PLANTED.split(0.6, 0)
-UNPRIORED: dict[str, Any] = {
+MAXIMUM_LIKELIHOOD: dict[str, Any] = {
     "inference": "map", "tag_topic_prior": 0, "topic_word_prior": 0, "tol": 0, "random_state": 0,
 }  # fmt: skip
-"""The paper's maximum likelihood, which over-fits 200 documents within a few iterations."""
+"""The paper's maximum likelihood, which overfits 200 documents within a few iterations."""
 
 
-def test_training_and_held_out_words_add_up_to_the_corpus() -> None:
-    with hold_out(TRAIN, 0.4, 3) as (training, held):
+def test_training_and_validation_words_add_up_to_the_corpus() -> None:
+    with hold_out_words(TRAIN, 0.4, 3) as (training, held):
         assert held is not None
         assert isinstance(training, Corpus)
         whole, left = TRAIN.counts.toarray(), training.counts.toarray()
@@ -40,53 +39,52 @@ def test_training_and_held_out_words_add_up_to_the_corpus() -> None:
         np.testing.assert_array_equal(TRAIN.tags.indices[held.entries], held.words.tags.indices)
 
 
-def test_documents_of_one_word_are_left_whole() -> None:
+def test_nothing_is_held_out_of_documents_of_one_word() -> None:
     single = Corpus.from_counts(np.eye(6, dtype=int).repeat(2, axis=0))
-    with pytest.raises(ValueError, match="holds out no word of 12 documents"), hold_out(single, 1.0, 0):
+    with pytest.raises(ValueError, match="holds out no word of 12 documents"), hold_out_words(single, 1.0, 0):
         pass
 
 
-def test_a_large_corpus_goes_through_files_and_comes_out_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    with hold_out(TRAIN, 0.3, 0) as (training, _):
+def test_a_training_corpus_in_files_is_the_same() -> None:
+    with hold_out_words(TRAIN, 0.3, 0) as (training, _):
         expected = training.fingerprint()
-    monkeypatch.setattr(_validation, "BLOCK_ENTRIES", 700)
-    with hold_out(TRAIN, 0.3, 0) as (training, _):
+    with hold_out_words(TRAIN, 0.3, 0, block_entries=700, spill_at=1000) as (training, _):
         assert training.fingerprint() == expected
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_it_stops_over_fitting_at_the_best_iteration_and_wins_on_new_documents(seed: int) -> None:
+def test_early_stopping_prevents_overfitting(seed: int) -> None:
     corpus = make_tagged_corpus(500, 8, 30, 800, random_state=seed).corpus
     train, test = corpus.split(0.6, 0)
-    watched = TWTM(16, validation_fraction=0.3, max_iter=80, **UNPRIORED).fit(train)
-    curve = watched.validation_perplexity_
-    assert watched.best_iteration_ == np.argmin(curve) + 1
-    assert watched.n_iter_ == watched.best_iteration_ + watched.patience < 80
-    assert watched.stopped_early_
-    assert not watched.converged_
-    blind = TWTM(16, max_iter=80, **UNPRIORED).fit(train)
-    assert watched.perplexity(test) < 0.95 * blind.perplexity(test)
+    validated = TWTM(16, validation_fraction=0.3, max_iter=80, **MAXIMUM_LIKELIHOOD).fit(train)
+    curve = validated.validation_perplexity_
+    assert validated.best_iteration_ == np.argmin(curve) + 1
+    assert validated.n_iter_ == validated.best_iteration_ + validated.patience < 80
+    assert validated.stopped_early_
+    assert not validated.converged_
+    plain = TWTM(16, max_iter=80, **MAXIMUM_LIKELIHOOD).fit(train)
+    assert validated.perplexity(test) < 0.95 * plain.perplexity(test)
 
 
 def test_the_parameters_of_the_best_iteration_are_kept() -> None:
-    watched = TWTM(16, validation_fraction=0.3, max_iter=60, **UNPRIORED).fit(TRAIN)
-    best = watched.best_iteration_
-    stopped_there = TWTM(16, validation_fraction=0.3, max_iter=best, **UNPRIORED).fit(TRAIN)
-    assert best < watched.n_iter_
-    np.testing.assert_array_equal(watched.components_, stopped_there.components_)
-    np.testing.assert_array_equal(watched.tag_topics_, stopped_there.tag_topics_)
-    np.testing.assert_array_equal(watched.topic_shares_, stopped_there.topic_shares_)
+    validated = TWTM(16, validation_fraction=0.3, max_iter=60, **MAXIMUM_LIKELIHOOD).fit(TRAIN)
+    best = validated.best_iteration_
+    stopped_there = TWTM(16, validation_fraction=0.3, max_iter=best, **MAXIMUM_LIKELIHOOD).fit(TRAIN)
+    assert best < validated.n_iter_
+    np.testing.assert_array_equal(validated.components_, stopped_there.components_)
+    np.testing.assert_array_equal(validated.tag_topics_, stopped_there.tag_topics_)
+    np.testing.assert_array_equal(validated.topic_shares_, stopped_there.topic_shares_)
 
 
 @pytest.mark.parametrize("kind", [TWTM, TWDA, LDA])
-def test_the_bound_is_that_of_a_fit_without_the_held_out_words(kind: type[TagTopicModel]) -> None:
-    watched = kind(4, validation_fraction=0.2, max_iter=12, random_state=3).fit(TRAIN)
-    with hold_out(TRAIN, 0.2, 3) as (training, _):
-        blind = kind(4, max_iter=12, random_state=3).fit(training)
-    np.testing.assert_array_equal(watched.history_["bound"], blind.bound_[: watched.n_iter_])
-    assert len(watched.history_["perplexity"]) == watched.n_iter_
-    assert set(blind.history_) == {"bound"}
-    assert blind.best_iteration_ == blind.n_iter_
+def test_the_bound_is_that_of_a_fit_to_the_training_words(kind: type[TagTopicModel]) -> None:
+    validated = kind(4, validation_fraction=0.2, max_iter=12, random_state=3).fit(TRAIN)
+    with hold_out_words(TRAIN, 0.2, 3) as (training, _):
+        plain = kind(4, max_iter=12, random_state=3).fit(training)
+    np.testing.assert_array_equal(validated.history_["bound"], plain.bound_[: validated.n_iter_])
+    assert len(validated.history_["perplexity"]) == validated.n_iter_
+    assert set(plain.history_) == {"bound"}
+    assert plain.best_iteration_ == plain.n_iter_
 
 
 def expected_perplexity(model: TagTopicModel, state: Any, held: Any) -> float:
@@ -107,22 +105,22 @@ def expected_perplexity(model: TagTopicModel, state: Any, held: Any) -> float:
 
 
 @pytest.mark.parametrize("kind", [TWTM, TWDA])
-def test_the_curve_is_the_perplexity_of_the_held_out_words(
+def test_validation_perplexity_agrees_with_dense_matrices(
     kind: type[TagTopicModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    states: list[Any] = []
-    look = ExpectationMaximisation._look
+    calls: list[Any] = []
+    validate = ExpectationMaximisation._validate
 
-    def spying(em: ExpectationMaximisation, state: Any, workers: Any) -> None:
-        states.append((state, em.watch))
-        look(em, state, workers)
+    def recorded(fit: ExpectationMaximisation, posterior: Any, parallel: Any) -> None:
+        calls.append((posterior, fit.validation))
+        validate(fit, posterior, parallel)
 
-    monkeypatch.setattr(ExpectationMaximisation, "_look", spying)
+    monkeypatch.setattr(ExpectationMaximisation, "_validate", recorded)
     model = kind(4, validation_fraction=0.2, max_iter=1, random_state=3).fit(TRAIN)
-    assert model.validation_perplexity_[0] == pytest.approx(expected_perplexity(model, *states[0]), rel=1e-5)
+    assert model.validation_perplexity_[0] == pytest.approx(expected_perplexity(model, *calls[0]), rel=1e-5)
 
 
-def test_threads_do_not_change_the_curve() -> None:
+def test_validation_perplexity_is_bit_identical_for_any_threads() -> None:
     curves = [
         TWDA(4, validation_fraction=0.5, max_iter=8, random_state=0, n_jobs=n_jobs).fit(TRAIN).validation_perplexity_
         for n_jobs in (1, 2, 4)
@@ -132,7 +130,7 @@ def test_threads_do_not_change_the_curve() -> None:
 
 @pytest.mark.parametrize("stopped_after", [4, 15])
 def test_a_resumed_fit_keeps_the_same_best_iteration(stopped_after: int, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"validation_fraction": 0.3, **UNPRIORED}
+    settings: dict[str, Any] = {"validation_fraction": 0.3, **MAXIMUM_LIKELIHOOD}
     whole = TWTM(16, max_iter=80, **settings).fit(TRAIN)
     path = tmp_path / "fit.checkpoint"
     TWTM(16, max_iter=stopped_after, checkpoint=path, **settings).fit(TRAIN)  # before and after the best iteration
@@ -142,7 +140,7 @@ def test_a_resumed_fit_keeps_the_same_best_iteration(stopped_after: int, tmp_pat
         np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name), err_msg=name)
 
 
-def test_the_curve_is_in_the_model_file(tmp_path: Path) -> None:
+def test_validation_perplexity_is_in_the_model_file(tmp_path: Path) -> None:
     model = TWTM(4, validation_fraction=0.2, max_iter=5, random_state=0).fit(TRAIN)
     model.save(tmp_path / "model")
     again = TWTM.load(tmp_path / "model")
@@ -158,15 +156,6 @@ def test_the_curve_is_in_the_model_file(tmp_path: Path) -> None:
         ({"patience": 0}, "patience=0"),
     ],
 )
-def test_wrong_settings_are_told(settings: dict[str, Any], message: str) -> None:
+def test_invalid_settings_are_errors(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TWDA(4, **settings).fit(TRAIN)
-
-
-def test_the_progress_tells_both_curves_the_speed_and_the_memory() -> None:
-    fit = ExpectationMaximisation.__new__(ExpectationMaximisation)
-    fit.n_documents = 500
-    fit.history = History(bound=[-200.0, -100.0], perplexity=[50.0, 60.0], seconds=[1.0, 3.0])
-    told = news(fit)
-    assert told.startswith("bound -100 held-out perplexity 60.0 (best 50.0, 1 ago) 250 documents/s")
-    assert (resident_bytes() is None) == ("MB" not in told)

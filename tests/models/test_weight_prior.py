@@ -1,4 +1,4 @@
-"""The prior of new documents' tag weights, learnt from documents that training has not seen."""
+"""The prior of the tag weights, scaled on documents that were not in training."""
 
 import copy
 from dataclasses import replace
@@ -13,7 +13,7 @@ from tagtopic.corpus.tags import with_noise_tags
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines import LocalEngine
 from tagtopic.models import _weight_prior as weight_prior
-from tagtopic.models._weight_prior import learn_weight_prior
+from tagtopic.models._weight_prior import scale_weight_prior
 
 
 def drawn(weight_prior: float, model: Any = "twtm") -> tuple[Corpus, Corpus]:
@@ -36,7 +36,7 @@ def again(model: Any, new: Corpus, noise: float = 0.0) -> Any:
     return copy.deepcopy(model).fit_weight_prior(new, noise=noise)
 
 
-def test_the_planted_prior_is_found() -> None:
+def test_the_planted_prior_is_approached() -> None:
     found = {}
     for true, (train, new) in {0.1: LEANING, 8.0: EVEN}.items():
         found[true] = TWTM(6, max_iter=60, random_state=0).fit(train).fit_weight_prior(new).tag_weight_prior_[0]
@@ -44,22 +44,22 @@ def test_the_planted_prior_is_found() -> None:
     assert found[8.0] > 2
 
 
-def test_what_is_found_tells_other_new_documents_better(leaning: TWDA) -> None:
+def test_other_new_documents_are_predicted_better(leaning: TWDA) -> None:
     learnt = again(leaning, LEANING[1][:300])
     assert learnt.perplexity(LEANING[1][300:]) < leaning.perplexity(LEANING[1][300:])
 
 
-def test_expected_noise_is_listened_to_less(leaning: TWDA) -> None:
+def test_with_expected_noise_tags_get_less_weight(leaning: TWDA) -> None:
     noisy = with_noise_tags(LEANING[1][300:], 1.0)[0]
-    plain, wary = (again(leaning, LEANING[1][:300], noise) for noise in (0.0, 1.0))
-    assert wary.tag_weight_prior_[0] < plain.tag_weight_prior_[0]
-    assert wary.perplexity(noisy) < plain.perplexity(noisy) < leaning.perplexity(noisy)
+    plain, robust = (again(leaning, LEANING[1][:300], noise) for noise in (0.0, 1.0))
+    assert robust.tag_weight_prior_[0] < plain.tag_weight_prior_[0]
+    assert robust.perplexity(noisy) < plain.perplexity(noisy) < leaning.perplexity(noisy)
 
 
-def test_no_neighbour_is_better(leaning: TWDA) -> None:
-    """By hand, with dense matrices and the whole mix of each document."""
+def test_the_result_is_a_local_maximum(leaning: TWDA) -> None:
+    """Against dense matrices."""
     corpus = leaning.aligned(LEANING[1][:200])
-    given, scored = weight_prior._halves(corpus, 0.0)
+    given, scored = weight_prior._token_split(corpus, 0.0)
     counts, psi = scored.toarray(), leaning.parameters_.psi
 
     def value(parameters: Any) -> float:
@@ -67,7 +67,7 @@ def test_no_neighbour_is_better(leaning: TWDA) -> None:
         moves = np.log([parameters.pi[0] / 1.0, parameters.pi_latent / 5.0])
         return float((counts * np.log(mixes @ psi.T + (counts == 0))).sum() - 0.5 * ((moves / 0.5) ** 2).sum())
 
-    found = learn_weight_prior(leaning.parameters_, "map", corpus, 0.0, LocalEngine(1))
+    found = scale_weight_prior(leaning.parameters_, "map", corpus, 0.0, LocalEngine(1))
     best = value(found)
     assert best > value(leaning.parameters_)
     for factor in (0.7, 1.4):
@@ -75,7 +75,7 @@ def test_no_neighbour_is_better(leaning: TWDA) -> None:
         assert best > value(replace(found, pi_latent=found.pi_latent * factor))
 
 
-def test_each_tag_keeps_its_part_and_threads_change_nothing() -> None:
+def test_ratios_between_tags_stay_and_threads_do_not_matter() -> None:
     train, new = LEANING
     prior = np.linspace(0.5, 2, train.n_tags)
     found = []
@@ -87,7 +87,7 @@ def test_each_tag_keeps_its_part_and_threads_change_nothing() -> None:
     assert found[0] == found[1]
 
 
-def test_it_is_saved(leaning: TWDA, tmp_path: Path) -> None:
+def test_the_result_is_in_the_model_file(leaning: TWDA, tmp_path: Path) -> None:
     learnt = again(leaning, LEANING[1])
     learnt.save(tmp_path / "model.tagtopic")
     loaded = TWDA.load(tmp_path / "model.tagtopic")
@@ -96,20 +96,24 @@ def test_it_is_saved(leaning: TWDA, tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.transform(LEANING[1]), learnt.transform(LEANING[1]))
 
 
-def test_of_many_documents_some_are_asked(leaning: TWDA, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = again(leaning, LEANING[1]).tag_weight_prior_[0]
-    monkeypatch.setattr(weight_prior, "MOST_DOCUMENTS", 300)
-    assert again(leaning, LEANING[1]).tag_weight_prior_[0] == pytest.approx(whole, rel=0.3)
+def test_a_sample_of_the_documents_gives_nearly_the_same(leaning: TWDA) -> None:
+    corpus = leaning.aligned(LEANING[1])
+    whole, part = (
+        scale_weight_prior(leaning.parameters_, "map", corpus, 0.0, LocalEngine(), max_documents=number).pi[0]
+        for number in (len(corpus), 300)
+    )
+    assert part != whole
+    assert part == pytest.approx(whole, rel=0.3)
 
 
 @pytest.mark.parametrize("inference", ["paper", "mixture", "map"])
-def test_every_way_of_inference(inference: str) -> None:
+def test_every_inference_method_improves(inference: str) -> None:
     model = TWDA(6, inference=inference, max_iter=10, random_state=0).fit(LEANING[0])
     before = model.perplexity(LEANING[1])
     assert model.fit_weight_prior(LEANING[1]).perplexity(LEANING[1]) < before
 
 
-def test_what_cannot_be_is_refused(leaning: TWDA) -> None:
+def test_invalid_arguments_are_errors(leaning: TWDA) -> None:
     new = LEANING[1]
     with pytest.raises(ValueError, match="noise=-1: expected a number from 0"):
         leaning.fit_weight_prior(new, noise=-1)

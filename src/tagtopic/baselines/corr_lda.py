@@ -40,7 +40,7 @@ from tagtopic.inference.m_step import ColumnIndex, add_scaled_rows
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.special import digamma
 from tagtopic.inference.types import Documents
-from tagtopic.models._init import start_topics, word_frequencies
+from tagtopic.models._init import initial_topics, word_frequencies
 
 BLOCK_ENTRIES = 1 << 16
 CHUNK_ENTRIES = 1 << 11
@@ -426,7 +426,7 @@ class CorrLDA(TopicBaseline):
         If all tags started with the same topics, the tags of a document would remain identical.
         """
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        topics = start_topics(corpus, frequencies, self.n_topics, "nmf", np.random.default_rng(seed), self.n_jobs)
+        topics = initial_topics(corpus, frequencies, self.n_topics, "nmf", np.random.default_rng(seed), self.n_jobs)
         alpha = np.full(self.n_topics, MEAN_PRIOR)
         mixes = fold_in(corpus.counts, topics, alpha, self.n_jobs)
         tag_counts = corpus.tags.astype(np.float64).T @ mixes + 1.0 / self.n_topics

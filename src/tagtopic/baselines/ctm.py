@@ -18,7 +18,7 @@ from tagtopic.baselines.lda import BagOfWordsBaseline
 from tagtopic.corpus import Corpus
 from tagtopic.engines.blocks import Block, blocks_of
 from tagtopic.inference.m_step import ColumnIndex, add_scaled_rows
-from tagtopic.models._init import start_topics, word_frequencies
+from tagtopic.models._init import initial_topics, word_frequencies
 
 CHUNK_ENTRIES = 1 << 11
 
@@ -177,7 +177,7 @@ class CTM(BagOfWordsBaseline):
         corpus = Corpus.from_counts(counts, fractional=True)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         frequencies = word_frequencies(corpus)
-        topics = start_topics(corpus, frequencies, self.n_topics, "merged", np.random.default_rng(seed), self.n_jobs)
+        topics = initial_topics(corpus, frequencies, self.n_topics, "merged", np.random.default_rng(seed), self.n_jobs)
         parameters = CTMParameters(topics.astype(self.dtype), np.zeros(self.n_topics), np.eye(self.n_topics))
         parameters = self._iterate(corpus, parameters, self.topic_word_prior * corpus.n_words * frequencies)
         self.topic_mean_, self.topic_covariance_ = parameters.mean, parameters.covariance

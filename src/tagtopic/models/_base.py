@@ -27,13 +27,13 @@ from tagtopic.inference.methods import method_of
 from tagtopic.inference.types import Parameters
 from tagtopic.models import _inputs, _settings
 from tagtopic.models._batch import Callback, Fit, History, batch_fit
-from tagtopic.models._checkpoint import Checkpoint, Saved
+from tagtopic.models._checkpoint import Checkpoint, SavedFit
 from tagtopic.models._online import online_fit
 from tagtopic.models._progress import fit_progress
 from tagtopic.models._queries import nearest_rows, suggest_names, top_by_share
 from tagtopic.models._settings import Prior, smoothed_shares
 from tagtopic.models._snapshot import Snapshot
-from tagtopic.models._validation import HeldOut, hold_out
+from tagtopic.models._validation import ValidationWords, hold_out_words
 from tagtopic.tagging.predictor import TagPredictor, fit_if_tagged
 from tagtopic.tagging.ranking import RankedTags
 
@@ -143,17 +143,20 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         checkpoint = self._checkpoint(corpus)
         saved = checkpoint.load() if checkpoint else None
         with fit_progress(self.progress) as bar:
-            bar.begin("starting")
-            with hold_out(corpus, _settings.held_out_share(self, corpus), _settings.seed_of(self)) as (training, held):
+            bar.start_phase("starting")
+            with hold_out_words(corpus, _settings.validation_share(self, corpus), _settings.seed_of(self)) as (
+                training,
+                held,
+            ):
                 with self._start_fit(training, held, saved, engine) as fit:
                     fit.checkpoint = checkpoint.callback if checkpoint else None
-                    fit.run([*self.callbacks, *bar.follow(fit)])
+                    fit.run([*self.callbacks, *bar.callbacks(fit)])
                     outcome, history = fit.outcome, fit.history
                 del fit  # frees its second copy of the topics before the tag predictor is fitted
                 self._set_learnt(training, outcome, history)
             self.tag_predictor_ = None
             if self.tag_predictor:
-                bar.begin("learning to predict tags")
+                bar.start_phase("learning to predict tags")
                 # on all words, as documents have them when they are audited
                 self.tag_predictor_ = fit_if_tagged(corpus, self.n_jobs)
         return self
@@ -288,13 +291,13 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> later.tag_weight_prior_[0] < 1
         np.True_
         """
-        from tagtopic.models._weight_prior import learn_weight_prior
+        from tagtopic.models._weight_prior import scale_weight_prior
 
         check_is_fitted(self)
         if not noise >= 0:
             raise ValueError(f"noise={noise!r}: expected a number from 0")
         engine = LocalEngine(self.n_jobs)
-        found = learn_weight_prior(self.parameters_, self._new_document_method, self.aligned(X, tags), noise, engine)
+        found = scale_weight_prior(self.parameters_, self._new_document_method, self.aligned(X, tags), noise, engine)
         self.tag_weight_prior_, self.latent_weight_prior_ = found.pi, found.pi_latent
         return self
 
@@ -571,7 +574,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> round(share, 1)
         0.9
         """
-        row = self.tag_topics_[self._tag(tag)]
+        number = self._tag(tag)
+        row = self.tag_topics_[number]
         return [(int(topic), float(row[topic])) for topic in np.argsort(-row, kind="stable")[:n]]
 
     def tag_words(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
@@ -599,7 +603,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> model.tag_words("space", 1)[0][0]
         'ship'
         """
-        return largest(self.tag_topics_[self._tag(tag)] @ self.components_, self.words_, n)
+        number = self._tag(tag)
+        return largest(self.tag_topics_[number] @ self.components_, self.words_, n)
 
     def most_used_tags(self, n: int = 10, *, kind: str | None = None) -> list[str]:
         """Rank the tags by the number of training documents that have them.
@@ -662,7 +667,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> model.similar_tags("space", 1)[0][0]
         'monster'
         """
-        return nearest_rows(np.sqrt(self.tag_topics_), self._tag(tag), self.tag_names_, n)
+        number = self._tag(tag)
+        return nearest_rows(np.sqrt(self.tag_topics_), number, self.tag_names_, n)
 
     # ---- the tags of documents
 
@@ -1173,11 +1179,11 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.checkpoint is None:
             return None
         settings = {**self.get_params(), "inference": method_of(self.inference).name}
-        return Checkpoint.of(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, settings)
+        return Checkpoint.for_fit(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, settings)
 
     @contextmanager
     def _start_fit(
-        self, corpus: CorpusLike, held_out: HeldOut | None, saved: Saved | None, engine: Engine | None
+        self, corpus: CorpusLike, held_out: ValidationWords | None, saved: SavedFit | None, engine: Engine | None
     ) -> Iterator[Fit]:
         """Start a batch or an online fit, or resume it from a checkpoint."""
         start = online_fit if self.learning == _settings.ONLINE else batch_fit

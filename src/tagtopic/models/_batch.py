@@ -1,7 +1,4 @@
-"""From a model's settings and a corpus to a fit that is ready to run.
-
-Variational EM: expectation and maximisation in turn, until the objective settles.
-"""
+"""Variational EM: E-steps and M-steps in turn until the objective converges; and what all fits have in common."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +20,18 @@ from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine, Session, Statistics
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.priors.tag_weights import HyperPrior, has_diverged
-from tagtopic.inference.priors.topic_words import ValidationWords, replace_word_prior, update_word_prior
+from tagtopic.inference.priors.topic_words import replace_word_prior, update_word_prior
 from tagtopic.inference.types import Parameters, Priors, VariationalPosterior
-from tagtopic.models._settings import EMSettings, Learning, em_settings, smoothed_shares, start_parameters
+from tagtopic.models._settings import FitSettings, PriorLearning, fit_settings, initial_parameters, smoothed_shares
 from tagtopic.models._snapshot import Snapshot
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
-    from tagtopic.models._checkpoint import Saved
-    from tagtopic.models._validation import HeldOut
+    from tagtopic.models._checkpoint import SavedFit
+    from tagtopic.models._validation import ValidationWords
 
-
-SETTLED_PRIORS = 0.01
-"""Priors have settled when learning them moves them by less than this (mean absolute logarithm)."""
+PRIOR_TOLERANCE = 0.01
+"""Priors have converged when an update changes them by less than this (mean absolute difference of logarithms)."""
 
 Callback = Callable[[int, float, float], object]
 """Called after each iteration with its number (from 1), the bound and the seconds since the start."""
@@ -43,8 +39,22 @@ Callback = Callable[[int, float, float], object]
 
 @dataclass
 class History:
-    """What happened: at each iteration the objective, the perplexity of held-out words if any are watched, the seconds;
-    and after which iterations priors were learnt.
+    """The values of a fit per iteration.
+
+    Parameters
+    ----------
+    bound : list of float
+        The objective.
+    perplexity : list of float
+        The perplexity of validation words; empty if there are none.
+    seconds : list of float
+        Seconds since the start.
+    prior_updates : list of int
+        The iterations after which priors were updated.
+    converged : bool
+        Whether the objective converged.
+    interrupted : bool
+        Whether Ctrl-C ended the fit.
     """
 
     bound: list[float] = field(default_factory=list)
@@ -54,59 +64,51 @@ class History:
     converged: bool = False
     interrupted: bool = False
 
-    def waited(self) -> int:
-        """Iterations since held-out words were predicted best."""
+    def iterations_since_best(self) -> int:
+        """Iterations since the lowest perplexity of validation words."""
         return len(self.perplexity) - 1 - int(np.argmin(self.perplexity)) if self.perplexity else 0
 
 
-class Watch(ValidationWords, Protocol):
-    """Words that are held out of training, and scored after each iteration."""
-
-    def perplexity(self, state: VariationalPosterior, parameters: Parameters, workers: Parallel) -> float:
-        """Of those words, under these parameters and the documents' weights as they stand."""
-        ...
-
-
 class Fit(ABC):
-    """One fit: ``run`` it, then read ``outcome`` and ``history``.
+    """A fit: call ``run``, then read ``outcome`` and ``history``.
 
-    With held-out words to ``watch`` and ``patience``, the outcome is the iteration that predicted them best, and the
-    fit ends when so many more have not bettered it.
+    With validation words and ``patience``, the outcome is the iteration with their lowest perplexity, and the fit ends
+    after ``patience`` iterations without improvement.
     """
 
     n_documents: int
 
-    def __init__(self, settings: EMSettings, watch: Watch | None = None) -> None:
+    def __init__(self, settings: FitSettings, validation: ValidationWords | None = None) -> None:
         self.settings = settings
-        self.watch = watch
+        self.validation = validation
         self.best: Snapshot | None = None
         self.history = History()
         self.checkpoint: Callable[[Fit], None] | None = None
 
     @property
     @abstractmethod
-    def now(self) -> Snapshot:
-        """The model as it stands."""
+    def snapshot(self) -> Snapshot:
+        """The model after the last iteration."""
 
     @abstractmethod
     def iterate(self) -> None:
-        """Go once over all documents."""
+        """Pass once over all documents."""
 
     @abstractmethod
-    def pack(self) -> dict[str, NDArray[Any]]:
-        """All that the next iteration starts from, but for settings, history and best."""
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The state from which the next iteration starts, but for settings, history and the best snapshot."""
 
     @abstractmethod
-    def unpack(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Start the next iteration from what ``pack`` gave."""
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Set the state that ``to_arrays`` gave."""
 
     @property
     def outcome(self) -> Snapshot:
-        """The model: as it stands, or as it stood when it predicted held-out words best."""
-        return self.best or self.now
+        """The model of the best iteration on validation words, or of the last."""
+        return self.best or self.snapshot
 
     def run(self, callbacks: Sequence[Callback] = ()) -> None:
-        """Iterate to convergence, to ``max_iter``, or until Ctrl-C: the model then stays as it stands."""
+        """Iterate until convergence, ``max_iter`` or Ctrl-C."""
         started = time.perf_counter() - (self.history.seconds[-1] if self.history.seconds else 0.0)
         try:
             while not self.finished:
@@ -123,86 +125,92 @@ class Fit(ABC):
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing more to do."""
+        """Whether the fit has converged, stopped early, or reached ``max_iter``."""
         history, settings = self.history, self.settings
-        lost = settings.patience is not None and history.waited() >= settings.patience
-        return lost or history.converged or len(history.bound) >= settings.max_iter
+        stopped_early = settings.patience is not None and history.iterations_since_best() >= settings.patience
+        return stopped_early or history.converged or len(history.bound) >= settings.max_iter
 
-    def _look(self, state: VariationalPosterior, workers: Parallel) -> None:
-        """Score held-out words. The best so far is not copied: whoever overwrites its arrays takes care."""
-        if self.watch is None or self.settings.patience is None:
+    def _validate(self, posterior: VariationalPosterior, parallel: Parallel) -> None:
+        """Score the validation words. The best snapshot is not copied: ``iterate`` must not overwrite its arrays."""
+        if self.validation is None or self.settings.patience is None:
             return
-        now = self.now
-        self.history.perplexity.append(self.watch.perplexity(state, now.parameters, workers))
-        if self.history.waited() == 0:
-            self.best = now
+        snapshot = self.snapshot
+        self.history.perplexity.append(self.validation.perplexity(posterior, snapshot.parameters, parallel))
+        if self.history.iterations_since_best() == 0:
+            self.best = snapshot
 
 
 class ExpectationMaximisation(Fit):
-    """Learning in batch: an E-step over all documents, then an M-step."""
+    """A batch fit: an iteration is an E-step over all documents and an M-step."""
 
     def __init__(
-        self, session: Session, parameters: Parameters, priors: Priors, settings: EMSettings, watch: Watch | None = None
+        self,
+        session: Session,
+        parameters: Parameters,
+        priors: Priors,
+        settings: FitSettings,
+        validation: ValidationWords | None = None,
     ) -> None:
-        super().__init__(settings, watch)
+        super().__init__(settings, validation)
         self.session = session
         self.n_documents = len(session.posterior.xi_latent)
         self.parameters = parameters
         self.priors = priors
-        self.last_move = np.inf
+        self.last_prior_change = np.inf
         self.topic_sizes = np.ones(parameters.psi.shape[1])
         self.tag_sizes = np.zeros(len(parameters.theta))
-        self._sums = Statistics.empty_like(parameters)
+        self._spare = Statistics.empty_like(parameters)
 
     @property
-    def now(self) -> Snapshot:
-        """The model as it stands."""
+    def snapshot(self) -> Snapshot:
+        """The model after the last iteration."""
         return Snapshot(self.parameters, self.priors, self.topic_sizes, self.tag_sizes)
 
-    def pack(self) -> dict[str, NDArray[Any]]:
-        """Where every document's inference stands, and the model."""
-        return {**self.session.posterior._asdict(), "last_move": np.array([self.last_move]), **self.now.to_arrays()}
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The documents' posteriors and the model."""
+        change = {"last_move": np.array([self.last_prior_change])}
+        return {**self.session.posterior._asdict(), **change, **self.snapshot.to_arrays()}
 
-    def unpack(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Go on from there."""
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Set the state that ``to_arrays`` gave."""
         self.session.restore(VariationalPosterior(*(arrays[name] for name in VariationalPosterior._fields)))
-        now = Snapshot.from_arrays(arrays)
-        self.parameters, self.priors = now.parameters, now.priors
-        self.topic_sizes, self.tag_sizes = now.topic_sizes, now.tag_sizes
-        self.last_move = float(arrays["last_move"][0])
+        saved = Snapshot.from_arrays(arrays)
+        self.parameters, self.priors = saved.parameters, saved.priors
+        self.topic_sizes, self.tag_sizes = saved.topic_sizes, saved.tag_sizes
+        self.last_prior_change = float(arrays["last_move"][0])
 
     def iterate(self) -> None:
-        """One E-step, one M-step, and the priors when they are due."""
-        if self.best is not None and self._sums.psi is self.best.parameters.psi:
-            self._sums = Statistics.empty_like(self.parameters)
-        sums = self.session.e_step(self.parameters, self._sums, sweeps=self.settings.sweeps)
-        bound = sums.objective + self.session.log_prior(self.parameters, self.priors)
+        """One E-step, one M-step, and an update of the priors if one is due."""
+        if self.best is not None and self._spare.psi is self.best.parameters.psi:
+            self._spare = Statistics.empty_like(self.parameters)
+        statistics = self.session.e_step(self.parameters, self._spare, sweeps=self.settings.sweeps)
+        bound = statistics.objective + self.session.log_prior(self.parameters, self.priors)
         used = self.parameters
-        found = self.session.m_step(sums, self.priors)
+        found = self.session.m_step(statistics, self.priors)
         self.topic_sizes, self.tag_sizes = found.topic_sizes, found.tag_sizes
         self.parameters = replace(used, psi=found.psi, theta=found.theta, totals=found.totals(self.priors))
-        self._sums = Statistics(used.psi, used.theta, 0.0)  # the two sets of arrays take turns
-        self.history.bound.append(bound)  # only now is it an iteration: an interrupt may come at any line
+        self._spare = Statistics(used.psi, used.theta, 0.0)  # the two sets of arrays take turns
+        self.history.bound.append(bound)  # last, because Ctrl-C may come at any line: now the iteration counts
         iteration = len(self.history.bound)
-        self.history.converged = self._settled()
-        if self.settings.learning.anything and self.settings.learning.schedule.due(iteration):
+        self.history.converged = self._has_converged()
+        if self.settings.learning.any_learnt and self.settings.learning.schedule.due(iteration):
             self._learn_priors(warm=self.settings.learning.schedule.warm(iteration))
             self.history.prior_updates.append(iteration)
-        self._look(self.session.posterior, self.session)
+        self._validate(self.session.posterior, self.session)
 
-    def _settled(self) -> bool:
-        """Whether priors have settled, and the last two objectives under them differ by less than the tolerance."""
+    def _has_converged(self) -> bool:
+        """Whether the priors have, and the last two objectives under them differ by less than the tolerance."""
         bound, updates = self.history.bound, self.history.prior_updates
         if len(bound) < 2 or (updates and updates[-1] == len(bound) - 1):
             return False
-        if self.settings.learning.anything and not (updates and self.last_move <= SETTLED_PRIORS):
+        if self.settings.learning.any_learnt and not (updates and self.last_prior_change <= PRIOR_TOLERANCE):
             return False
         gain = bound[-1] - bound[-2]
         # an objective that is not monotone may fall on its way to the maximum
         return (gain if self.session.method.is_monotone else abs(gain)) <= self.settings.tol * abs(bound[-2])
 
     def _learnt_priors(self) -> tuple[Float64s, Float64s]:
-        """Those of tags and topics, and those of words, which are many."""
+        """The priors of tags and topics, and apart from them those of words, which are many."""
         parameters, alpha = self.parameters, np.maximum(self.priors.alpha, 1e-12)
         return np.concatenate([parameters.all_pi, parameters.mu, alpha]), np.maximum(self.priors.beta, 1e-12)
 
@@ -212,11 +220,11 @@ class ExpectationMaximisation(Fit):
             alpha = learning.tag_topic_tokens * smoothed_shares(self.topic_sizes, 1.0)
             self.priors = replace(self.priors, alpha=alpha)
         if warm:
-            self._learn_once_warm(learning)
-        moves = [_distance(*both) for both in zip(self._learnt_priors(), before, strict=True)]
-        self.last_move = max(moves) if warm or not learning.once_warm else np.inf
+            self._learn_dirichlet_priors(learning)
+        changes = [_distance(*both) for both in zip(self._learnt_priors(), before, strict=True)]
+        self.last_prior_change = max(changes) if warm or not learning.needs_warm_up else np.inf
 
-    def _learn_once_warm(self, learning: Learning) -> None:
+    def _learn_dirichlet_priors(self, learning: PriorLearning) -> None:
         parameters = self.parameters
         hyper = learning.hyper_prior_at(parameters.all_pi)
         if hyper is not None:
@@ -224,13 +232,15 @@ class ExpectationMaximisation(Fit):
         if learning.latent_topics:
             log_latent, n_documents = self.session.latent_log_expectations()
             parameters = replace(parameters, mu=update_latent_prior(parameters.mu, log_latent, n_documents))
-        if learning.occurrences is not None and self.watch is not None:
-            parameters = self._with_learnt_word_prior(parameters, learning.occurrences, self.watch)
+        if learning.occurrences is not None and self.validation is not None:
+            parameters = self._with_learnt_word_prior(parameters, learning.occurrences, self.validation)
         self.parameters = parameters
 
-    def _with_learnt_word_prior(self, parameters: Parameters, logs: Float64s, watch: Watch) -> Parameters:
+    def _with_learnt_word_prior(
+        self, parameters: Parameters, logs: Float64s, validation: ValidationWords
+    ) -> Parameters:
         session, sizes, before = self.session, self.topic_sizes, self.priors.beta
-        beta = update_word_prior(before, logs, sizes, watch, session.posterior, parameters, session)
+        beta = update_word_prior(before, logs, sizes, validation, session.posterior, parameters, session)
         self.priors = replace(self.priors, beta=beta)
         return replace_word_prior(parameters, sizes, before, beta, session)
 
@@ -245,19 +255,23 @@ class ExpectationMaximisation(Fit):
 
 
 def _distance(one: Float64s, other: Float64s) -> float:
-    """The mean absolute logarithm of their ratios."""
+    """The mean absolute difference of the logarithms."""
     return float(np.abs(np.log(one / other)).mean())
 
 
 @contextmanager
 def batch_fit(
-    model: TagTopicModel, corpus: CorpusLike, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+    model: TagTopicModel,
+    corpus: CorpusLike,
+    validation: ValidationWords | None,
+    saved: SavedFit | None,
+    engine: Engine | None,
 ) -> Iterator[Fit]:
-    """Start expectation maximisation on an engine."""
-    now = saved.now if saved else None
-    parameters, priors = (now.parameters, now.priors) if now else start_parameters(model, corpus)
-    settings = em_settings(model, corpus)
-    usual: Engine = corpus.engine if isinstance(corpus, RemoteCorpus) else LocalEngine(model.n_jobs)
-    documents: Any = corpus  # each engine takes those of its own kind, and refuses others
-    with (engine or usual).session(documents, parameters, model.inference) as session:
-        yield ExpectationMaximisation(session, parameters, priors, settings, watch)
+    """Start a batch fit on an engine, by default the one that holds the corpus."""
+    snapshot = saved.snapshot if saved else None
+    parameters, priors = (snapshot.parameters, snapshot.priors) if snapshot else initial_parameters(model, corpus)
+    settings = fit_settings(model, corpus)
+    default: Engine = corpus.engine if isinstance(corpus, RemoteCorpus) else LocalEngine(model.n_jobs)
+    documents: Any = corpus  # an engine takes its own kind of corpus and refuses others
+    with (engine or default).session(documents, parameters, model.inference) as session:
+        yield ExpectationMaximisation(session, parameters, priors, settings, validation)

@@ -1,8 +1,8 @@
-"""A fit that can be killed: everything it stands on, in one file, after every so many iterations.
+"""Checkpoints: the state of a fit in a file, from which it resumes after a crash.
 
-A run that is resumed ends with the same bits as one that was never stopped, because parameters, priors, each document's
-posterior and the history are all there, exactly. The file is written under a temporary name and renamed, so whatever
-happens the last good one stays.
+A resumed fit ends with the same bits as one that was not interrupted, because the file holds the exact parameters,
+priors, posteriors of documents and history. It is written under a temporary name and renamed, so that the last complete
+one remains whatever happens.
 """
 
 from __future__ import annotations
@@ -26,63 +26,63 @@ if TYPE_CHECKING:
 KIND = "tagtopic checkpoint"
 FORMAT = 4
 BEST = "best."
-"""What the arrays are called by that belong to the best iteration so far."""
+"""The prefix of arrays of the best iteration so far."""
 LOG_LATENT = "log_latent"
-"""The one array that grows: it has no numbers at first, then one a topic."""
+"""The one array whose size changes: empty at first, then of one number per topic."""
 
-NOT_PART_OF_A_RUN = (
+CHANGEABLE_SETTINGS = (
     "max_iter", "patience", "n_jobs", "callbacks", "progress", "checkpoint", "checkpoint_every", "unknown_tags",
     "tag_predictor",
 )  # fmt: skip
-"""Settings that may change between stopping and resuming: they do not change what an iteration does."""
+"""Settings that may change before a fit is resumed: an iteration does not depend on them."""
 
 
 class CheckpointError(ValueError):
-    """The file is not a checkpoint of this run."""
+    """A file is not a checkpoint of the fit that is to be resumed."""
 
 
 @dataclass(frozen=True)
-class Saved:
-    """Where a run stood, and where it had stood best if held-out words are watched.
+class SavedFit:
+    """The content of a checkpoint: the state of a fit, and the best snapshot so far if there are validation words.
 
-    ``model`` has the shapes that the arrays of this run's model must have.
+    ``shapes`` are those that the arrays of a snapshot of this fit must have.
     """
 
     path: Path
     arrays: dict[str, Any]
     history: History
-    model: Shapes
+    shapes: Shapes
 
     @property
-    def now(self) -> Snapshot:
-        """The model as it stood, where the run has one of its own."""
-        self._check(self.model)
+    def snapshot(self) -> Snapshot:
+        """The model of a batch fit."""
+        self._check(self.shapes)
         return Snapshot.from_arrays(self.arrays)
 
     def restore(self, fit: Fit) -> None:
-        """Let the fit go on from here."""
+        """Set the state of a fit."""
         expected = self._expected(fit)
         self._check(expected)
         others = sorted(self.arrays.keys() - expected.keys())
         if others:
             raise self._error(f"it has the array {others[0]}, which is none of this run's")
-        fit.unpack(self.arrays)
+        fit.restore(self.arrays)
         fit.history = self.history
         fit.history.interrupted = False
         if f"{BEST}psi" in self.arrays:
             fit.best = Snapshot.from_arrays(self.arrays, BEST)
         elif self.history.perplexity:
-            fit.best = fit.now
+            fit.best = fit.snapshot
 
     def _expected(self, fit: Fit) -> Shapes:
-        """What this fit could have saved."""
-        shapes: Shapes = {name: array.shape for name, array in fit.pack().items()}
+        """The shapes of all arrays that this fit could have saved."""
+        shapes: Shapes = {name: array.shape for name, array in fit.to_arrays().items()}
         if LOG_LATENT in shapes and len(self.arrays.get(LOG_LATENT, ())):
-            shapes[LOG_LATENT] = self.model["mu"]
+            shapes[LOG_LATENT] = self.shapes["mu"]
         best = {}
         if any(name.startswith(BEST) for name in self.arrays):
             absent = {name for name, learnt in IN_SNAPSHOTS.items() if learnt.batch_only} - shapes.keys()
-            best = {name: shape for name, shape in self.model.items() if name not in absent}
+            best = {name: shape for name, shape in self.shapes.items() if name not in absent}
         return shapes | {BEST + name: shape for name, shape in best.items()}
 
     def _check(self, expected: Shapes) -> None:
@@ -99,39 +99,53 @@ class Saved:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The checkpoint file of one run: of one corpus and one set of settings."""
+    """The checkpoint file of a fit.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    every : int
+        Iterations between two checkpoints.
+    run : str
+        A digest of the corpus and the settings: the same for fits that may resume from one another.
+    shapes : Shapes
+        The shapes of the arrays of a snapshot.
+    """
 
     path: Path
     every: int
     run: str
-    model: Shapes
+    shapes: Shapes
 
     @classmethod
-    def of(cls, path: Any, every: Any, corpus: CorpusLike, model: str, settings: dict[str, Any]) -> Checkpoint:
+    def for_fit(cls, path: Any, every: Any, corpus: CorpusLike, model: str, settings: dict[str, Any]) -> Checkpoint:
         """The checkpoint of a fit of this corpus with these settings."""
         if not isinstance(every, int | np.integer) or every < 1:
             raise ValueError(f"checkpoint_every={every!r}: expected a whole number from 1")
-        kept = {name: described(value) for name, value in sorted(settings.items()) if name not in NOT_PART_OF_A_RUN}
+        kept = {
+            name: canonical_text(value) for name, value in sorted(settings.items()) if name not in CHANGEABLE_SETTINGS
+        }
         content = json.dumps([model, kept, corpus.fingerprint()])
         run = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
         sizes = {WORDS: corpus.n_words, TAGS: corpus.n_tags, TOPICS: int(settings["n_topics"])}
         return cls(Path(path), int(every), run, snapshot_shapes(sizes))
 
     def callback(self, fit: Fit) -> None:
-        """Save if it is time to."""
+        """Save if a checkpoint is due."""
         if len(fit.history.bound) % self.every == 0 or fit.finished:
             self.save(fit)
 
     def save(self, fit: Fit) -> None:
-        """Write down where the run stands."""
-        arrays = fit.pack()
-        if fit.best is not None and fit.history.waited():  # else the best is the last: nothing to write twice
+        """Write the state of the fit."""
+        arrays = fit.to_arrays()
+        if fit.best is not None and fit.history.iterations_since_best():  # otherwise the best is the last
             arrays |= fit.best.to_arrays(BEST)
         header = {"format": FORMAT, "version": __version__, "run": self.run, "history": asdict(fit.history)}
         write_tensors(self.path, KIND, header, arrays)
 
-    def load(self) -> Saved | None:
-        """Where the run stood, or None if there is no file yet."""
+    def load(self) -> SavedFit | None:
+        """Read the checkpoint; None if there is no file yet."""
         if not self.path.exists():
             return None
         try:
@@ -146,31 +160,31 @@ class Checkpoint:
                 f"{self.path} is the checkpoint of another run (another corpus or other settings): "
                 "give another checkpoint path, or remove the file to start anew"
             )
-        return Saved(self.path, tensors, history, self.model)
+        return SavedFit(self.path, tensors, history, self.shapes)
 
 
-def described(value: Any) -> str:
-    """A setting as text that is the same for equal values: every number of an array, the state of a generator."""
+def canonical_text(value: Any) -> str:
+    """A setting as text that is the same for equal values: all numbers of an array, the state of a generator."""
     if isinstance(value, np.random.RandomState):
-        return _described_state(value.get_state(legacy=False))
+        return _state_text(value.get_state(legacy=False))
     if isinstance(value, np.random.Generator):
-        return _described_state(value.bit_generator.state)
+        return _state_text(value.bit_generator.state)
     if isinstance(value, np.dtype):
         return repr(value.name)
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return repr(value.item())
     if isinstance(value, list | tuple) or hasattr(value, "__array__"):
-        return _described_numbers(value)
+        return _numbers_text(value)
     return repr(value)
 
 
-def _described_state(state: Any) -> str:
+def _state_text(state: Any) -> str:
     return json.dumps(state, default=lambda array: array.tolist())
 
 
-def _described_numbers(values: Any) -> str:
+def _numbers_text(values: Any) -> str:
     try:
         numbers = np.asarray(values, "<f8")
-    except (TypeError, ValueError):  # these are something else
+    except (TypeError, ValueError):  # not numbers
         return repr(values)
     return f"{numbers.shape} {hashlib.blake2b(numbers.tobytes(), digest_size=16).hexdigest()}"

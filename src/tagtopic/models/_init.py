@@ -1,12 +1,12 @@
-"""Where EM starts: topics that already say something, found without tags on a sample of the documents.
+"""Initial topics, found without tags on a sample of the documents.
 
-Random topics recover planted truth in 1 run of 10. What goes wrong is always the same: two true topics share a starting
-one, and another is split in two. So ``"merged"`` starts with too many topics (seeded by k-means++ on documents), fits
-them a little, merges the most alike until as many are left as were asked for, and takes the best of three such tries:
-10 of 10 on planted corpora (docs/decisions/initialisation.md). ``"nmf"`` starts from the singular vectors instead.
+Random topics recover planted truth in 1 run of 10. The failure is always the same: two true topics share an initial
+one, and another is split in two. ``"merged"`` therefore seeds too many topics (by k-means++ on documents), fits them
+briefly, merges the most similar until the number asked for is left, and takes the best of three such attempts: 10 of 10
+on planted corpora (docs/decisions/initialisation.md). ``"nmf"`` starts from the singular vectors instead.
 
-The fitting is by the updates of non-negative matrix factorisation under the Kullback-Leibler divergence, which are EM
-for topics without tags and without priors, so our own kernels make them.
+The updates are those of non-negative matrix factorisation under the Kullback-Leibler divergence, which are EM for
+topics without tags and priors, so that the kernels of the models compute them.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Statistics
 from tagtopic.inference.types import Parameters, Priors
 
-STARTS = ("merged", "nmf", "random")
+INITS = ("merged", "nmf", "random")
 
-SAMPLE = 10_000
-"""Documents that the start looks at."""
+MAX_DOCUMENTS = 10_000
+"""Documents in the sample."""
 
-WORDS = 4_000
-"""Words that the start looks at, the commonest: rare ones say little and would take most of the memory."""
+MAX_WORDS = 4_000
+"""The most frequent words, which are used: rare ones have little effect and would take most of the memory."""
 
-TRIES = (2, 3, 2)
-"""Each try of "merged" begins with so many times the topics that are wanted."""
+TOPIC_MULTIPLES = (2, 3, 2)
+"""Seeds per topic in each attempt of "merged"."""
 
 UPDATES_BEFORE, UPDATES_AFTER = 8, 10
-"""Updates of the topics before and after merging; both for "nmf"."""
+"""Updates of the topics before and after merging; their sum for "nmf"."""
 
 SWEEPS = 3
-"""Updates of the documents for each of the topics: to gather a document's words costs about as much as a sweep."""
+"""Updates of the documents per update of the topics: to gather a document's words costs about as much as a sweep."""
 
 BLOCK_ENTRIES = 1 << 17
-"""Smaller blocks than in a fit: there are more topics, and memory should not be more."""
+"""Entries per block, fewer than in a fit: there are more topics, and memory should not be larger."""
 
 UNIGRAM_SHARE = 0.05
-"""How much of the corpus's own word frequencies each starting topic has: no word may be impossible in a topic."""
+"""The share of the corpus's word frequencies in each initial topic: no word may have probability zero in a topic."""
 
 
 @dataclass(frozen=True)
-class Factors:
-    """topics (words, topics), documents (documents, topics), and how well they explain the counts."""
+class Factorisation:
+    """Topics (words, topics), documents (documents, topics), topic sizes, and the objective of the factorisation."""
 
     topics: Floats
     documents: Floats
@@ -60,24 +60,24 @@ class Factors:
 
 
 def word_frequencies(corpus: CorpusLike) -> Float64s:
-    """p(w), with a little added ((n_w + 0.01) / (N + 0.01 V)) so that no word has probability zero."""
+    """p(w), smoothed as (n_w + 0.01) / (N + 0.01 V) so that no word has probability zero."""
     sizes = corpus.word_counts() + 0.01
     return np.asarray(sizes / sizes.sum())
 
 
-def start_topics(
+def initial_topics(
     corpus: CorpusLike, frequencies: Float64s, n_topics: int, init: str, random: np.random.Generator, n_jobs: int | None
 ) -> Floats:
-    """Topics (words, topics) to start from; columns sum to 1."""
+    """Initial topics (words, topics); columns sum to 1."""
     filled = np.flatnonzero(corpus.document_sizes()[0])
-    sample = corpus[np.sort(random.permutation(filled)[:SAMPLE])]
-    columns = commonest_words(sample)
+    sample = corpus[np.sort(random.permutation(filled)[:MAX_DOCUMENTS])]
+    columns = most_frequent_words(sample)
     documents = Corpus.from_counts(sample.counts[:, columns], fractional=True)
     documents = documents[np.diff(documents.counts.indptr) > 0]
     if init == "random" or n_topics == 1 or n_topics >= min(len(documents), len(columns)):
         return random_topics(frequencies, n_topics, random)
-    find = merged_topics if init == "merged" else factored_topics
-    # words that were not looked at have their frequency, and share the rest of each topic with those that were
+    find = merged_topics if init == "merged" else nmf_topics
+    # other words have their frequency in the corpus; the sampled words have the rest of each topic
     share = 1 - UNIGRAM_SHARE * frequencies[columns].sum() - np.delete(frequencies, columns).sum()
     found = find(documents, n_topics, random, n_jobs)
     topics = np.repeat(frequencies[:, None].astype(np.float32), n_topics, axis=1)
@@ -86,14 +86,14 @@ def start_topics(
     return topics
 
 
-def commonest_words(corpus: Corpus) -> Int32s:
-    """The columns of the words that occur, at most the ``WORDS`` commonest, in order."""
+def most_frequent_words(corpus: Corpus) -> Int32s:
+    """The columns of the most frequent words, at most ``MAX_WORDS``, in ascending order."""
     sizes = corpus.word_counts()
-    return np.sort(np.argsort(-sizes, kind="stable")[: min(WORDS, np.count_nonzero(sizes))]).astype(np.int32)
+    return np.sort(np.argsort(-sizes, kind="stable")[: min(MAX_WORDS, np.count_nonzero(sizes))]).astype(np.int32)
 
 
 def random_topics(frequencies: Float64s, n_topics: int, random: np.random.Generator) -> Floats:
-    """Topics that scatter around the corpus's word frequencies."""
+    """Random topics around the corpus's word frequencies."""
     topics = random.standard_gamma(1.0, size=(len(frequencies), n_topics), dtype=np.float32)
     topics *= frequencies[:, None].astype(np.float32)
     topics /= topics.sum(axis=0)
@@ -101,24 +101,29 @@ def random_topics(frequencies: Float64s, n_topics: int, random: np.random.Genera
 
 
 def merged_topics(corpus: Corpus, n_topics: int, random: np.random.Generator, n_jobs: int | None) -> Floats:
-    """The best of a few tries of: too many seeds, a few updates, the most alike merged, more updates."""
-    tries = (_one_try(corpus, n_topics, min(multiple * n_topics, len(corpus)), random, n_jobs) for multiple in TRIES)
-    return max(tries, key=lambda found: found.objective).topics
+    """The best of a few attempts: too many seeds, a few updates, a merge of the most similar, more updates."""
+    attempts = (
+        _attempt(corpus, n_topics, min(multiple * n_topics, len(corpus)), random, n_jobs)
+        for multiple in TOPIC_MULTIPLES
+    )
+    return max(attempts, key=lambda found: found.objective).topics
 
 
-def _one_try(corpus: Corpus, n_topics: int, n_seeds: int, random: np.random.Generator, n_jobs: int | None) -> Factors:
-    few = merge(factor(corpus, seed_topics(corpus, n_seeds, random), None, UPDATES_BEFORE, n_jobs), n_topics)
-    return factor(corpus, few.topics, few.documents, UPDATES_AFTER, n_jobs)
+def _attempt(
+    corpus: Corpus, n_topics: int, n_seeds: int, random: np.random.Generator, n_jobs: int | None
+) -> Factorisation:
+    few = merge_topics(factorise(corpus, seed_topics(corpus, n_seeds, random), None, UPDATES_BEFORE, n_jobs), n_topics)
+    return factorise(corpus, few.topics, few.documents, UPDATES_AFTER, n_jobs)
 
 
-def factored_topics(corpus: Corpus, n_topics: int, random: np.random.Generator, n_jobs: int | None) -> Floats:
-    """Updates from the leading singular vectors."""
-    start = singular_factors(corpus.counts, n_topics, int(random.integers(2**31)))
-    return factor(corpus, start.topics, start.documents, UPDATES_BEFORE + UPDATES_AFTER, n_jobs).topics
+def nmf_topics(corpus: Corpus, n_topics: int, random: np.random.Generator, n_jobs: int | None) -> Floats:
+    """Topics by updates from the leading singular vectors."""
+    start = nndsvd(corpus.counts, n_topics, int(random.integers(2**31)))
+    return factorise(corpus, start.topics, start.documents, UPDATES_BEFORE + UPDATES_AFTER, n_jobs).topics
 
 
 def seed_topics(corpus: Corpus, n_seeds: int, random: np.random.Generator) -> Floats:
-    """The words of the documents nearest to each of some far-apart documents (k-means++, Hellinger distance)."""
+    """The words of the documents nearest to each of some distant documents (k-means++, Hellinger distance)."""
     from sklearn.cluster import kmeans_plusplus
 
     counts = corpus.counts
@@ -133,19 +138,19 @@ def seed_topics(corpus: Corpus, n_seeds: int, random: np.random.Generator) -> Fl
     )
     members = sp.csr_array((np.ones(len(nearest)), (nearest, np.arange(len(nearest)))), shape=(n_seeds, len(corpus)))
     topics = np.asarray((members @ counts).toarray(), dtype=np.float32).T
-    # half as much again of the corpus's frequencies: a seed speaks of few words and must be able to learn others
+    # and half as much of the corpus's frequencies: a seed has few words and must be able to get others
     topics += np.float32(0.5) * np.outer(word_frequencies(corpus).astype(np.float32), topics.sum(axis=0))
     return np.ascontiguousarray(topics / np.maximum(topics.sum(axis=0), 1e-12))
 
 
-def merge(factors: Factors, n_topics: int) -> Factors:
-    """Merge the most alike topics (average linkage, Hellinger distance) until ``n_topics`` are left."""
+def merge_topics(factors: Factorisation, n_topics: int) -> Factorisation:
+    """Merge the most similar topics (average linkage, Hellinger distance) until ``n_topics`` are left."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     roots = np.sqrt(factors.topics)
     with one_blas_thread():
-        likeness = (roots.T @ roots).astype(np.float64)
-    distance = np.sqrt(np.maximum(2.0 - 2.0 * likeness, 0.0))
+        similarity = (roots.T @ roots).astype(np.float64)
+    distance = np.sqrt(np.maximum(2.0 - 2.0 * similarity, 0.0))
     tree = linkage(distance[np.triu_indices(len(distance), 1)], "average")
     group = fcluster(tree, n_topics, "maxclust") - 1
     together = np.zeros((len(group), n_topics), np.float32)
@@ -153,7 +158,7 @@ def merge(factors: Factors, n_topics: int) -> Factors:
     with one_blas_thread():
         topics = (factors.topics * factors.sizes.astype(np.float32)) @ together + np.float32(1e-12)
         documents = factors.documents @ together + np.float32(1e-6)
-    return Factors(
+    return Factorisation(
         topics=topics / topics.sum(axis=0),
         documents=documents,
         sizes=factors.sizes @ together,
@@ -161,8 +166,10 @@ def merge(factors: Factors, n_topics: int) -> Factors:
     )
 
 
-def factor(corpus: Corpus, topics: Floats, documents: Floats | None, updates: int, n_jobs: int | None) -> Factors:
-    """Multiplicative updates of both factors; documents start flat unless they are given."""
+def factorise(
+    corpus: Corpus, topics: Floats, documents: Floats | None, updates: int, n_jobs: int | None
+) -> Factorisation:
+    """Multiplicative updates of both factors; documents are flat at first unless they are given."""
     n_topics = topics.shape[1]
     parameters = Parameters(
         topics, np.empty((0, n_topics), np.float32), np.empty(0), 1.0, np.full(n_topics, 1e-8), True
@@ -175,16 +182,16 @@ def factor(corpus: Corpus, topics: Floats, documents: Floats | None, updates: in
             session.posterior.rho[:] = documents
         for _ in range(updates):
             used = parameters
-            sums = session.e_step(used, spare, sweeps=SWEEPS)
-            objective = sums.objective
-            psi, theta, sizes, _ = session.m_step(sums, no_priors)
+            statistics = session.e_step(used, spare, sweeps=SWEEPS)
+            objective = statistics.objective
+            psi, theta, sizes, _ = session.m_step(statistics, no_priors)
             parameters = Parameters(psi, theta, used.pi, 1.0, used.mu, latent=True)
             spare = Statistics(used.psi, used.theta, 0.0)
-        return Factors(parameters.psi, session.posterior.rho, sizes, objective)
+        return Factorisation(parameters.psi, session.posterior.rho, sizes, objective)
 
 
-def singular_factors(counts: Any, n_topics: int, seed: int) -> Factors:
-    """NNDSVD (Boutsidis and Gallopoulos), zeros filled with the mean."""
+def nndsvd(counts: Any, n_topics: int, seed: int) -> Factorisation:
+    """NNDSVD (Boutsidis and Gallopoulos 2008), with zeros replaced by the mean."""
     from sklearn.utils.extmath import randomized_svd
 
     with one_blas_thread():
@@ -200,4 +207,4 @@ def singular_factors(counts: Any, n_topics: int, seed: int) -> Factors:
     documents[documents < 1e-6] = mean
     topics[topics < 1e-6] = mean
     sizes = topics.sum(axis=0)
-    return Factors(np.ascontiguousarray(topics / sizes, np.float32), documents * sizes, sizes, 0.0)
+    return Factorisation(np.ascontiguousarray(topics / sizes, np.float32), documents * sizes, sizes, 0.0)

@@ -1,6 +1,7 @@
-"""The model file: one file of arrays, with names packed as bytes and everything else as JSON in its header.
+"""The model file, and the file format that it shares with checkpoints.
 
-One file of arrays with a JSON header: safetensors, whole or not at all, and never executed.
+Both are safetensors files: arrays and a JSON header, written atomically, with nothing to execute. A model file has the
+vocabulary and the tags as arrays of bytes, and everything that is not an array in its header.
 """
 
 from __future__ import annotations
@@ -29,21 +30,20 @@ if TYPE_CHECKING:
 
 
 TYPES = {"<f8": "F64", "<f4": "F32", "<i8": "I64", "<i4": "I32", "|u1": "U8", "|i1": "I8", "|b1": "BOOL"}
-"""What safetensors calls the types of our arrays."""
+"""The names of dtypes in safetensors."""
 
 WRITE_BYTES = 1 << 24
-"""Bytes of an array that are written at a time."""
+"""Bytes per write."""
 
 
 class StorageError(ValueError):
-    """The file is not of the kind that was asked for, or damaged, or in a format of another version."""
+    """A file is of another kind, damaged, or in a format of another version."""
 
 
 def write_tensors(path: Path, kind: str, header: dict[str, Any], tensors: dict[str, Any]) -> None:
-    """Write a file, whole or not at all.
+    """Write a safetensors file atomically.
 
-    The format is safetensors' (8 bytes of length, JSON, then the arrays); its own writer would first make a copy of
-    everything in memory.
+    The format is 8 bytes of length, JSON, then the arrays; the library's own writer first copies everything in memory.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as temporary, temporary.open("wb") as file:
@@ -51,7 +51,7 @@ def write_tensors(path: Path, kind: str, header: dict[str, Any], tensors: dict[s
 
 
 def _write(file: BinaryIO, metadata: dict[str, str], arrays: dict[str, Any]) -> None:
-    # largest items first, as safetensors' own writer has them: then every array is aligned
+    # largest items first, as by safetensors' own writer, so that every array is aligned
     names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     table: dict[str, Any] = {"__metadata__": metadata}
     end = 0
@@ -70,7 +70,7 @@ def _write(file: BinaryIO, metadata: dict[str, str], arrays: dict[str, Any]) -> 
 
 
 def read_tensors(path: Path, kind: str, newest: int, oldest: int = 1) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The header and the arrays of a file that ``write_tensors`` wrote as this ``kind``, in one of these formats."""
+    """Read header and arrays of a file that ``write_tensors`` wrote as this ``kind``, in a format of this range."""
     from safetensors import SafetensorError, safe_open
 
     if path.is_dir():
@@ -104,7 +104,7 @@ PREDICTOR = "tag_predictor."
 
 
 class ModelFileError(ValueError):
-    """The file is not a model that this version can read."""
+    """A file is not a model that this version can read."""
 
 
 def save_model(model: TagTopicModel, path: Path) -> None:
@@ -135,7 +135,7 @@ def save_model(model: TagTopicModel, path: Path) -> None:
 
 
 def load_model(path: Path, wanted: type[Model]) -> Model:
-    """Read a model; it must be of the wanted class or of one below it, or of the one that the wanted derives from."""
+    """Read a model of the wanted class, of a subclass, or of the class that the wanted one derives from."""
     header, tensors = _read(path)
     kind = {known.__name__: known for known in _kinds()}.get(header.get("model", ""))
     derived = kind is not None and _known(wanted) is kind
@@ -148,14 +148,14 @@ def load_model(path: Path, wanted: type[Model]) -> Model:
 
 
 def _kinds() -> tuple[type[TagTopicModel], ...]:
-    """The classes that a file can name."""
+    """The classes that a file may name."""
     from tagtopic.models import LDA, TWDA, TWTM
 
     return TWTM, TWDA, LDA
 
 
 def _known(kind: type[TagTopicModel]) -> type[TagTopicModel] | None:
-    """The class itself, or the nearest that it derives from, which a file can name."""
+    """The class itself, or the nearest of its bases that a file may name."""
     return next((base for base in kind.__mro__ if base in _kinds()), None)
 
 

@@ -1,10 +1,9 @@
-"""Online learning from a whole corpus: passes over it in mini-batches, each pass in an order of its own.
+"""Online learning: stochastic variational inference over mini-batches (Hoffman et al. 2013).
 
-Online learning: stochastic variational inference over mini-batches, which need not come from one corpus.
-
-What is learnt stands in running sums (see ``inference/svi.py``). Documents that arrive are inferred from scratch,
-and nothing is kept of them: memory is the parameters' plus one batch's. Passes over a corpus (``passes.py``) keep where
-each document's inference stands, as batch learning does, and go on from there.
+``OnlineLearner`` updates running sufficient statistics (``inference/svi.py``) by one mini-batch at a time. New
+documents are inferred from their prior and nothing is kept of them: memory is that of the parameters and a mini-batch.
+``OnlinePasses`` goes over a corpus several times, in a new random order each time, and keeps the posterior of each
+document between passes, as batch learning does.
 """
 
 from __future__ import annotations
@@ -31,58 +30,77 @@ from tagtopic.inference.m_step import FLOOR, normalise_rows, theta_floor
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.priors.tag_weights import MAX_PI, MIN_PI, Evidence, fixed_point_pass
-from tagtopic.inference.priors.topic_words import ValidationWords, update_word_prior
+from tagtopic.inference.priors.topic_words import update_word_prior
 from tagtopic.inference.special import inverse_digamma_of
 from tagtopic.inference.svi import estimate_topics, natural_gradient_step
 from tagtopic.inference.types import CountTotals, Parameters, Priors, VariationalPosterior
-from tagtopic.models._batch import Fit, Watch
+from tagtopic.models._batch import Fit
 from tagtopic.models._settings import (
-    EMSettings,
-    Learning,
-    em_settings,
+    FitSettings,
+    PriorLearning,
+    fit_settings,
+    initial_parameters,
     seed_of,
     smoothed_shares,
-    start_parameters,
 )
 from tagtopic.models._snapshot import Snapshot
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
-    from tagtopic.models._checkpoint import Saved
-    from tagtopic.models._validation import HeldOut
+    from tagtopic.models._checkpoint import SavedFit
+    from tagtopic.models._validation import ValidationWords
 
-FORGETTING = 0.6
-"""A row that has seen n tokens before moves by (m / (n + m))^this towards m new ones: below 1, so that what was
-inferred under early topics is forgotten, and above 1/2, so that it settles."""
+FORGETTING_RATE = 0.6
+"""The step of a row with n tokens before towards m new ones is (m / (n + m))^this: below 1, so that statistics inferred
+under early topics are forgotten, and above 1/2, so that it converges."""
 
-SWEEPS = 40
+NEW_SWEEPS = 40
 TOLERANCE = 1e-3
-"""New documents are swept until their mix moves by less than this, but no more often than this."""
+"""New documents are swept until their topic proportions change by less than this, at most this often."""
 
-SWEEPS_AGAIN = 2
-"""Known documents start from where they were left, and need few."""
+KNOWN_SWEEPS = 2
+"""Sweeps of documents whose posterior is known from the last pass."""
 
-RENEWAL = 2.0
-"""A row moves towards known documents by this times their share of its tokens at least. With 1 its sums are about those
-of the last pass; without, paces fall from pass to pass until nothing moves any more."""
+MIN_STEP = 2.0
+"""The smallest step of a row towards known documents is this times their share of its tokens. With 1 the statistics are
+about those of the last pass; with 0 steps shrink from pass to pass until nothing changes."""
 
 PRIOR_PASSES = 10
-"""Fixed-point passes over a batch towards the prior of the tag weights that it speaks for."""
+"""Fixed-point iterations of the tag weights' prior per mini-batch."""
+
+MIN_TOL = 5e-5
+"""The smallest tolerance of convergence: mini-batches differ, so passes do not converge as finely as batch learning."""
 
 CHUNK_ROWS = 1 << 11
 
 
-class Learnt(NamedTuple):
-    """A mini-batch's objective under what was known before, and where its documents' inference stands after it."""
+class BatchResult(NamedTuple):
+    """The objective of a mini-batch under the parameters before it, and the posterior of its documents."""
 
     objective: float
-    state: VariationalPosterior
+    posterior: VariationalPosterior
 
 
 @dataclass
-class Running:
-    """Running sums: psi (words, topics) and theta (tags, topics); of each word the tokens there are and those seen, of
-    each tag the documents there are and those seen.
+class RunningStatistics:
+    """Running sufficient statistics.
+
+    Parameters
+    ----------
+    psi : array of shape (n_words, n_topics)
+        Expected counts of words in topics.
+    theta : array of shape (n_tags, n_topics)
+        Expected counts of topics under tags.
+    tokens, seen_tokens : array of shape (n_words,)
+        The tokens of each word in all documents, and in those seen so far.
+    documents, seen_documents : array of shape (n_tags,)
+        The documents with each tag, and those seen so far.
+    topic_sizes : array of shape (n_topics,)
+        Column sums of ``psi``.
+    log_latent : array of shape (n_topics,) or (0,)
+        The running mean of E[log lambda], from which mu is learnt.
+    steps : int
+        The number of mini-batches so far.
     """
 
     psi: Floats
@@ -100,17 +118,22 @@ class Running:
             self.topic_sizes = self.psi.sum(axis=0, dtype=np.float64)
 
     @classmethod
-    def begin(cls, parameters: Parameters, tokens: Float64s, documents: Float64s) -> Running:
-        """From topics to start from: all of a word's tokens spread as those topics have it, nothing of it seen yet."""
+    def initial(cls, parameters: Parameters, tokens: Float64s, documents: Float64s) -> RunningStatistics:
+        """The statistics of initial topics: each word's tokens distributed by them, and nothing seen."""
         psi = parameters.psi
         shares = (tokens / np.maximum(psi.sum(axis=1, dtype=np.float64), 1e-300)).astype(psi.dtype)
-        none = np.zeros(len(tokens)), np.zeros(len(documents))
-        return cls(psi * shares[:, None], np.zeros_like(parameters.theta), tokens, none[0], documents, none[1])
+        no_tokens, no_documents = np.zeros(len(tokens)), np.zeros(len(documents))
+        theta = np.zeros_like(parameters.theta)
+        return cls(psi * shares[:, None], theta, tokens, no_tokens, documents, no_documents)
+
+
+RUNNING_ARRAYS = tuple(field.name for field in fields(RunningStatistics) if field.name != "steps")
+"""The arrays of the running statistics, by their names in checkpoints."""
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Documents in columns of their own: the words and tags that occur in them, with their tokens and documents."""
+class MiniBatch:
+    """Documents in the columns of the words and tags that occur in them, with counts of tokens and documents."""
 
     documents: Corpus
     words: Int32s
@@ -121,7 +144,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class ScaledEvidence:
-    """A batch's evidence on the weights' prior, as if all documents were like it; see ``weight_prior.Evidence``."""
+    """The evidence of a mini-batch on the weights' prior, scaled to all documents."""
 
     batch: Evidence
     scale: Float64s
@@ -146,14 +169,14 @@ class ScaledEvidence:
 
 
 class OnlineLearner:
-    """Learns from mini-batches: ``step`` with each, then read ``parameters``."""
+    """Learn from mini-batches: call ``step`` with each, then ``parameters``."""
 
     def __init__(
         self,
-        running: Running,
+        running: RunningStatistics,
         parameters: Parameters,
         priors: Priors,
-        learning: Learning,
+        learning: PriorLearning,
         inference: str,
         engine: Engine,
     ) -> None:
@@ -167,33 +190,32 @@ class OnlineLearner:
         self._present = np.zeros(len(running.psi), bool)
         self._local = np.empty(len(running.psi), np.int32)
 
-    def step(self, documents: Corpus, state: VariationalPosterior | None = None) -> Learnt:
-        """Learn from a mini-batch of documents, new ones or (with the ``state`` they were left in) known ones.
+    def step(self, documents: Corpus, posterior: VariationalPosterior | None = None) -> BatchResult:
+        """Learn from a mini-batch of new documents, or of known ones with their posterior from the last pass.
 
-        Known documents were learnt from before: their own share can be left out ("cvb0"), and the Dirichlet priors
-        of weights and latent topics may be learnt from them: too early, they would collapse.
+        Known documents are part of the statistics, so that leave-one-out counts can be used ("cvb0"), and the Dirichlet
+        priors of weights and latent topics may be learnt from them: on a first pass these would collapse.
         """
-        known = state is not None
-        batch = self.batch_of(documents)
-        parameters = self.parameters_of(batch)
+        known = posterior is not None
+        batch = self._mini_batch(documents)
+        parameters = self._batch_parameters(batch)
         method = self.method if known else self.method.for_new_documents
         statistics = Statistics.empty_like(parameters)
-        sweeps = SWEEPS_AGAIN if known else SWEEPS
-        with self.engine.session(batch.documents, parameters, method.name, posterior=state) as session:
+        sweeps = KNOWN_SWEEPS if known else NEW_SWEEPS
+        with self.engine.session(batch.documents, parameters, method.name, posterior=posterior) as session:
             session.e_step(parameters, statistics, sweeps=sweeps, tolerance=TOLERANCE)
-            self._move(batch, statistics, known=known)
+            self._update_statistics(batch, statistics, known=known)
             self._learn_priors(batch, session, parameters, known=known)
             self.running.steps += 1
-            return Learnt(statistics.objective, session.posterior)
+            return BatchResult(statistics.objective, session.posterior)
 
-    def batch_of(self, documents: Corpus) -> Batch:
-        """The documents in columns of their own."""
+    def _mini_batch(self, documents: Corpus) -> MiniBatch:
         counts, words = self._compact(documents.counts)
         tags, names = self._compact(documents.tags)
         local = Corpus(
             counts=counts, tags=tags, words=("",) * len(words), tag_names=("",) * len(names), ids=documents.ids
         )
-        return Batch(local, words, names, column_sums(counts), column_counts(tags).astype(np.float64))
+        return MiniBatch(local, words, names, column_sums(counts), column_counts(tags).astype(np.float64))
 
     def _compact(self, matrix: Any) -> tuple[Any, Int32s]:
         if matrix.shape[1] > len(self._present):
@@ -204,8 +226,8 @@ class OnlineLearner:
         self._local[columns] = np.arange(len(columns), dtype=np.int32)
         return csr(matrix.indptr, self._local[matrix.indices], matrix.data, len(columns)), columns
 
-    def parameters_of(self, batch: Batch) -> Parameters:
-        """The parameters of a batch's words and tags."""
+    def _batch_parameters(self, batch: MiniBatch) -> Parameters:
+        """The parameters of a mini-batch's words and tags."""
         running, priors = self.running, self.priors
         totals = CountTotals(
             running.topic_sizes + priors.beta.sum(),
@@ -216,12 +238,12 @@ class OnlineLearner:
         return Parameters(psi, theta, self.pi[batch.tags], self.pi_latent, self.mu, self.latent, totals)
 
     def parameters(self) -> Parameters:
-        """All that was learnt."""
-        words, tags = (np.arange(len(sums), dtype=np.int32) for sums in (self.running.psi, self.running.theta))
+        """The parameters of all words and tags."""
+        words, tags = (np.arange(len(counts), dtype=np.int32) for counts in (self.running.psi, self.running.theta))
         return Parameters(self._psi(words), self._theta(tags), self.pi.copy(), self.pi_latent, self.mu, self.latent)
 
     def snapshot(self) -> Snapshot:
-        """The model as it stands."""
+        """The model after the last mini-batch."""
         tag_sizes = self.running.theta.sum(axis=1, dtype=np.float64)
         return Snapshot(self.parameters(), self.priors, self.running.topic_sizes.copy(), tag_sizes)
 
@@ -243,24 +265,24 @@ class OnlineLearner:
         normalise_rows(theta, self.priors.alpha, theta_floor(self.priors, self.method))
         return theta
 
-    def _move(self, batch: Batch, sums: Statistics, *, known: bool) -> None:
-        running, renewal = self.running, RENEWAL if known else 0.0
+    def _update_statistics(self, batch: MiniBatch, statistics: Statistics, *, known: bool) -> None:
+        running, min_step = self.running, MIN_STEP if known else 0.0
         gains = running.tokens[batch.words] / batch.tokens
-        rates = paces(batch.tokens, running.seen_tokens[batch.words], renewal / gains)
+        rates = step_sizes(batch.tokens, running.seen_tokens[batch.words], min_step / gains)
 
         def blend(rows: tuple[int, int]) -> Float64s:
-            return natural_gradient_step(running.psi, batch.words, *rows, rates, gains, sums.psi)
+            return natural_gradient_step(running.psi, batch.words, *rows, rates, gains, statistics.psi)
 
         rises = self.engine.map(blend, cut_rows(len(batch.words), CHUNK_ROWS))
         running.topic_sizes = np.maximum(running.topic_sizes + np.sum(rises, axis=0), 0.0)
         running.seen_tokens[batch.words] += batch.tokens
         if len(batch.tags):
             gains = running.documents[batch.tags] / batch.tagged
-            rates = paces(batch.tagged, running.seen_documents[batch.tags], renewal / gains)
-            natural_gradient_step(running.theta, batch.tags, 0, len(batch.tags), rates, gains, sums.theta)
+            rates = step_sizes(batch.tagged, running.seen_documents[batch.tags], min_step / gains)
+            natural_gradient_step(running.theta, batch.tags, 0, len(batch.tags), rates, gains, statistics.theta)
             running.seen_documents[batch.tags] += batch.tagged
 
-    def _learn_priors(self, batch: Batch, session: Session, parameters: Parameters, *, known: bool) -> None:
+    def _learn_priors(self, batch: MiniBatch, session: Session, parameters: Parameters, *, known: bool) -> None:
         learning, running = self.learning, self.running
         if learning.tag_topic_tokens:
             alpha = learning.tag_topic_tokens * smoothed_shares(running.topic_sizes, 1.0)
@@ -269,22 +291,22 @@ class OnlineLearner:
             self._learn_weights(batch, session, parameters)
         if known and learning.latent_topics:
             log_latent, n_documents = session.latent_log_expectations()
-            mean, rate = log_latent / n_documents, (running.steps + 1.0) ** -FORGETTING
+            mean, rate = log_latent / n_documents, (running.steps + 1.0) ** -FORGETTING_RATE
             before = running.log_latent if len(running.log_latent) else mean
             running.log_latent = (1 - rate) * before + rate * mean
             self.mu = update_latent_prior(self.mu, running.log_latent, 1.0)
 
-    def learn_word_prior(self, held_out: ValidationWords, state: VariationalPosterior) -> None:
-        """Learn beta from held-out words, if it is to be; ``state`` is that of all documents."""
+    def learn_word_prior(self, validation: ValidationWords, posterior: VariationalPosterior) -> None:
+        """Learn beta from validation words, unless it is fixed; ``posterior`` is that of all documents."""
         logs = self.learning.occurrences
         if logs is None:
             return
-        known = self.priors.beta, logs, self.running.topic_sizes
-        beta = update_word_prior(*known, held_out, state, self.parameters(), self.engine)
+        given = self.priors.beta, logs, self.running.topic_sizes
+        beta = update_word_prior(*given, validation, posterior, self.parameters(), self.engine)
         self.priors = replace(self.priors, beta=beta)
 
-    def _learn_weights(self, batch: Batch, session: Session, parameters: Parameters) -> None:
-        """A step in Psi(pi), the natural coordinate, towards the fixed point of the batch scaled to all documents."""
+    def _learn_weights(self, batch: MiniBatch, session: Session, parameters: Parameters) -> None:
+        """Step in Psi(pi), the natural parameter, towards the fixed point of the mini-batch scaled to all documents."""
         learning = self.learning
         hyper = learning.hyper_prior_at(np.append(self.pi, self.pi_latent) if self.latent else self.pi)
         assert hyper is not None
@@ -301,7 +323,7 @@ class OnlineLearner:
         target = pi
         for _ in range(PRIOR_PASSES):
             target = fixed_point_pass(target, scaled, local)
-        rate = paces(have, np.maximum(before, 0.0))
+        rate = step_sizes(have, np.maximum(before, 0.0))
         moved = inverse_digamma_of((1 - rate) * digamma(pi) + rate * digamma(target))
         chosen = (evidence.documents > 0) & learning.learnt_weights[names]
         new = np.where(chosen, np.clip(moved, MIN_PI, MAX_PI), pi)
@@ -315,145 +337,156 @@ class OnlineLearner:
         return np.append(found, max(found.sum(), 1.0)) if self.latent else found
 
 
-def paces(new: Float64s, seen: Float64s, least: float | Float64s = 0.0) -> Float64s:
-    """How far each row moves: all the way when it is seen for the first time, and never less than ``least``."""
-    return np.asarray(np.minimum(np.maximum((new / (seen + new)) ** FORGETTING, least), 1.0))
+def step_sizes(new: Float64s, seen: Float64s, least: float | Float64s = 0.0) -> Float64s:
+    """The step of each row: 1 when it is seen for the first time, and at least ``least``."""
+    return np.asarray(np.minimum(np.maximum((new / (seen + new)) ** FORGETTING_RATE, least), 1.0))
 
 
-SETTLED = 5e-5
-"""Passes end when one betters the last by less than this share of the objective, or by less than ``tol`` if that is
-more: batches differ, so passes never settle as finely as batch learning does."""
-
-RUNNING = tuple(field.name for field in fields(Running) if field.name != "steps")
-"""The arrays among the running sums."""
-
-
-class States:
-    """Where each document's inference stands (``all``), to be taken and put back by document.
+class PosteriorTable:
+    """The posteriors of all documents (``all``), read and written by document.
 
     Document d has the tag entries ``starts[d]:starts[d + 1]``.
     """
 
-    def __init__(self, starts: Int64s, state: VariationalPosterior) -> None:
-        self.all = state
+    def __init__(self, starts: Int64s, posterior: VariationalPosterior) -> None:
+        self.all = posterior
         self._starts = np.asarray(starts, np.int64)
-        self._each_rho = len(state.rho) == len(state.xi_latent)
+        self._each_rho = len(posterior.rho) == len(posterior.xi_latent)
 
     def take(self, rows: Int64s) -> VariationalPosterior:
-        """A copy of the state of some documents."""
-        state = self.all
-        rho = state.rho[rows] if self._each_rho else state.rho.copy()
-        return VariationalPosterior(state.xi[self._entries(rows)], state.xi_latent[rows], rho)
+        """A copy of the posteriors of some documents."""
+        everything = self.all
+        rho = everything.rho[rows] if self._each_rho else everything.rho.copy()
+        return VariationalPosterior(everything.xi[self._entries(rows)], everything.xi_latent[rows], rho)
 
-    def put(self, rows: Int64s, state: VariationalPosterior) -> None:
-        """The documents stand there now."""
-        self.all.xi[self._entries(rows)] = state.xi
-        self.all.xi_latent[rows] = state.xi_latent
+    def put(self, rows: Int64s, posterior: VariationalPosterior) -> None:
+        """Replace the posteriors of some documents."""
+        self.all.xi[self._entries(rows)] = posterior.xi
+        self.all.xi_latent[rows] = posterior.xi_latent
         if self._each_rho:
-            self.all.rho[rows] = state.rho
+            self.all.rho[rows] = posterior.rho
         release(*self.all)
 
     def _entries(self, rows: Int64s) -> Int64s:
-        """Where the documents' tags stand."""
+        """The positions of the documents' tag entries."""
         sizes = self._starts[rows + 1] - self._starts[rows]
         within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return np.asarray(np.repeat(self._starts[rows], sizes) + within)
 
 
 class OnlinePasses(Fit):
-    """An iteration is a pass over all documents in mini-batches.
+    """An online fit: an iteration is a pass over all documents in mini-batches.
 
-    The objective of a pass is the documents' own, each under what was known when its turn came.
+    The objective of a pass is the sum over mini-batches, each under the parameters before it.
     """
 
     def __init__(
         self,
         learner: OnlineLearner,
         documents: Corpus,
-        settings: EMSettings,
-        watch: Watch | None = None,
+        settings: FitSettings,
+        validation: ValidationWords | None = None,
         *,
         batch_size: int,
         seed: int,
-        states: States,
+        posteriors: PosteriorTable,
     ) -> None:
-        super().__init__(settings, watch)
+        super().__init__(settings, validation)
         self.learner = learner
         self.documents = documents
         self.n_documents = len(documents)
         self.batch_size = batch_size
         self.seed = seed
-        self.states = states
+        self.posteriors = posteriors
 
     @property
-    def now(self) -> Snapshot:
-        """The model as it stands."""
+    def snapshot(self) -> Snapshot:
+        """The model after the last pass."""
         return self.learner.snapshot()
 
     def iterate(self) -> None:
-        """One pass."""
+        """Pass once over the documents, in a random order."""
         number = len(self.history.bound)
         order = np.random.default_rng([self.seed, number]).permutation(self.n_documents)
         objective = 0.0
         for first, last in cut_rows(self.n_documents, self.batch_size):
             rows = np.sort(order[first:last])
             batch = self.documents[rows]
-            self._give_back()
-            learnt = self.learner.step(batch, self.states.take(rows) if number else None)
-            self.states.put(rows, learnt.state)
-            objective += learnt.objective
+            self._release_pages()
+            result = self.learner.step(batch, self.posteriors.take(rows) if number else None)
+            self.posteriors.put(rows, result.posterior)
+            objective += result.objective
         self.history.bound.append(objective)
-        self.history.converged = self._settled()
-        if self.settings.learning.anything:
+        self.history.converged = self._has_converged()
+        if self.settings.learning.any_learnt:
             self.history.prior_updates.append(number + 1)
-        if self.watch is not None and number:
-            self.learner.learn_word_prior(self.watch, self.states.all)
-        self._look(self.states.all, self.learner.engine)
+        if self.validation is not None and number:
+            self.learner.learn_word_prior(self.validation, self.posteriors.all)
+        self._validate(self.posteriors.all, self.learner.engine)
 
-    def _give_back(self) -> None:
-        """A batch is a copy: the pages that it came from need not stay."""
+    def _release_pages(self) -> None:
+        """Release mapped pages of the corpus: mini-batches are copies."""
         counts = self.documents.counts
         if counts.nnz > KEPT_ENTRIES:
             release(counts.indices, counts.data)
 
-    def _settled(self) -> bool:
+    def _has_converged(self) -> bool:
         # "cvb0" subtracts own counts from the second pass on: its objective is not that of the first
         bound = self.history.bound[self.learner.method.is_leave_one_out :]
-        return len(bound) > 1 and bound[-1] - bound[-2] <= max(self.settings.tol, SETTLED) * abs(bound[-2])
+        return len(bound) > 1 and bound[-1] - bound[-2] <= max(self.settings.tol, MIN_TOL) * abs(bound[-2])
 
-    def pack(self) -> dict[str, NDArray[Any]]:
-        """The running sums, the priors, and where every document's inference stands."""
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The running statistics, the priors, and the documents' posteriors."""
         learner = self.learner
-        arrays: dict[str, NDArray[Any]] = {name: getattr(learner.running, name) for name in RUNNING}
+        arrays: dict[str, NDArray[Any]] = {name: getattr(learner.running, name) for name in RUNNING_ARRAYS}
         numbers = np.array([learner.running.steps, learner.pi_latent])
         priors = {"alpha": learner.priors.alpha, "beta": learner.priors.beta}
-        return {**arrays, **priors, "pi": learner.pi, "mu": learner.mu, "numbers": numbers, **self.states.all._asdict()}
+        return {
+            **arrays,
+            **priors,
+            "pi": learner.pi,
+            "mu": learner.mu,
+            "numbers": numbers,
+            **self.posteriors.all._asdict(),
+        }
 
-    def unpack(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Go on from there."""
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Set the state that ``to_arrays`` gave."""
         learner = self.learner
-        for name in RUNNING:
+        for name in RUNNING_ARRAYS:
             setattr(learner.running, name, arrays[name])
         learner.running.steps, learner.pi_latent = int(arrays["numbers"][0]), float(arrays["numbers"][1])
         learner.pi, learner.mu = arrays["pi"], arrays["mu"]
         learner.priors = Priors(arrays["alpha"], arrays["beta"])
-        for mine, saved in zip(self.states.all, (arrays[name] for name in VariationalPosterior._fields), strict=True):
+        for mine, saved in zip(
+            self.posteriors.all, (arrays[name] for name in VariationalPosterior._fields), strict=True
+        ):
             mine[:] = saved
 
 
 @contextmanager
 def online_fit(
-    model: TagTopicModel, corpus: CorpusLike, watch: HeldOut | None, saved: Saved | None, engine: Engine | None
+    model: TagTopicModel,
+    corpus: CorpusLike,
+    validation: ValidationWords | None,
+    saved: SavedFit | None,
+    engine: Engine | None,
 ) -> Iterator[Fit]:
-    """Start passes over the corpus in mini-batches."""
+    """Start an online fit on this machine."""
     engine = engine or LocalEngine(model.n_jobs)
     if not engine.supports_online or not isinstance(corpus, Corpus):
         raise ValueError("learning='online' runs on this machine, not on a cluster: use learning='batch' there")
-    parameters, priors = start_parameters(model, corpus)
-    settings = em_settings(model, corpus)
-    running = Running.begin(parameters, corpus.word_counts(), corpus.tag_sizes().astype(np.float64))
+    parameters, priors = initial_parameters(model, corpus)
+    settings = fit_settings(model, corpus)
+    running = RunningStatistics.initial(parameters, corpus.word_counts(), corpus.tag_sizes().astype(np.float64))
     with engine, engine.session(corpus, parameters, model.inference) as session:
         learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, engine)
-        states = States(corpus.tags.indptr, session.posterior)
-        seed = seed_of(model)
-        yield OnlinePasses(learner, corpus, settings, watch, batch_size=model.batch_size, seed=seed, states=states)
+        yield OnlinePasses(
+            learner,
+            corpus,
+            settings,
+            validation,
+            batch_size=model.batch_size,
+            seed=seed_of(model),
+            posteriors=PosteriorTable(corpus.tags.indptr, session.posterior),
+        )

@@ -1,4 +1,4 @@
-"""More documents for a model that is fitted, with tags and words that it may not know yet."""
+"""Partial fits: more documents for a fitted model, which may have new words and tags."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from tagtopic.corpus.matrices import column_counts, column_sums
 from tagtopic.engines import LocalEngine
 from tagtopic.inference.types import Priors
 from tagtopic.models import _settings
-from tagtopic.models._online import OnlineLearner, Running
-from tagtopic.models._settings import ESTIMATE, asks_for, is_learnt, smoothed_shares
+from tagtopic.models._inputs import without_tags
+from tagtopic.models._online import OnlineLearner, RunningStatistics
+from tagtopic.models._settings import ESTIMATE, is_learnt, is_option, smoothed_shares
 from tagtopic.models._snapshot import TAGS, WORDS, Sizes, extended
 from tagtopic.tagging.predictor import fit_if_tagged
 
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
 
 
 def update_model(model: TagTopicModel, corpus: Corpus) -> None:
-    """One online pass over documents that the model has not seen, in the order in which they come."""
+    """Learn from new documents in one online pass, in their order."""
     if not model._uses_tags:
-        from tagtopic.models._inputs import without_tags
-
         corpus = without_tags(corpus)
-    corpus = corpus.align(*_grown_names(model, corpus)).corpus
+    corpus = corpus.align(*_extended_names(model, corpus)).corpus
     _settings.check_settings(model, None)
     if not model._latent:
         _settings.require_tags(corpus)
@@ -43,7 +42,7 @@ def update_model(model: TagTopicModel, corpus: Corpus) -> None:
     priors = Priors(model.tag_topic_prior_, _word_prior(model, sizes, tokens))
     pi = extended("tag_weight_prior_", model.tag_weight_prior_, sizes, fill=_new_weight(model))
     parameters = replace(model.parameters_, pi=pi)
-    learning = _settings.learning_of(model, corpus, documents)
+    learning = _settings.prior_learning(model, corpus, documents)
     with LocalEngine(model.n_jobs) as engine:
         learner = OnlineLearner(running, parameters, priors, learning, model.inference, engine)
         batches = (corpus[first:last] for first, last in cut_rows(len(corpus), model.batch_size))
@@ -51,30 +50,26 @@ def update_model(model: TagTopicModel, corpus: Corpus) -> None:
         _set_learnt(model, corpus, learner, float(objective))
 
 
-def _grown_names(model: TagTopicModel, corpus: Corpus) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The model's words and tags, and after them the corpus's others that occur."""
-    grown = []
+def _extended_names(model: TagTopicModel, corpus: Corpus) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The model's words and tags, followed by new ones that occur in the corpus."""
+    extended_names = []
     for known, matrix, names in (
         (model.words_, corpus.counts, corpus.words),
         (model.tag_names_, corpus.tags, corpus.tag_names),
     ):
         if names is known:
-            grown.append(known)
+            extended_names.append(known)
             continue
         old = set(known)
         used = np.flatnonzero(column_counts(matrix))
-        grown.append((*known, *(names[j] for j in used if names[j] not in old)))
-    return grown[0], grown[1]
-
-
-def _grown(values: Any, size: int, new: float = 0.0) -> Float64s:
-    return np.append(values, np.full(size - len(values), new))
+        extended_names.append((*known, *(names[j] for j in used if names[j] not in old)))
+    return extended_names[0], extended_names[1]
 
 
 def _new_weight(model: TagTopicModel) -> float:
-    """Where the weight prior of a new tag starts."""
+    """The initial weight prior of a new tag."""
     prior: Any = model.tag_weight_prior
-    return _settings.START_TAG_WEIGHT if is_learnt(prior) else float(np.mean(prior))
+    return _settings.INITIAL_TAG_WEIGHT if is_learnt(prior) else float(np.mean(prior))
 
 
 def _word_prior(model: TagTopicModel, sizes: Sizes, tokens: Float64s) -> Float64s:
@@ -83,7 +78,7 @@ def _word_prior(model: TagTopicModel, sizes: Sizes, tokens: Float64s) -> Float64
     A new word has the mean if one value per word was given, and the smallest value if it was estimated.
     """
     prior: Any = model.topic_word_prior
-    if asks_for(ESTIMATE, prior):
+    if is_option(ESTIMATE, prior):
         learnt = model.topic_word_prior_
         return extended("topic_word_prior_", learnt, sizes, fill=float(learnt.min()))
     if np.ndim(prior) == 1:
@@ -99,7 +94,7 @@ def _running(
     seen_tokens: Float64s,
     documents: Float64s,
     seen_documents: Float64s,
-) -> Running:
+) -> RunningStatistics:
     """The sufficient statistics behind the model, as of one pass, scaled to all documents including the new."""
     topic_sizes = model.topic_shares_ * model.word_counts_.sum() + model.topic_word_prior_.sum()
     psi = _expected_counts(model.components_.T, topic_sizes, model.topic_word_prior_[:, None], sizes[WORDS])
@@ -107,7 +102,7 @@ def _running(
     theta = _expected_counts(model.tag_topics_, tag_sizes, model.tag_topic_prior_, sizes[TAGS])
     for counts, now, before in ((psi, tokens, seen_tokens), (theta, documents, seen_documents)):
         counts *= np.where(before > 0, now / np.maximum(before, 1.0), 1.0)[:, None].astype(counts.dtype)
-    return Running(psi, theta, tokens, seen_tokens, documents, seen_documents)
+    return RunningStatistics(psi, theta, tokens, seen_tokens, documents, seen_documents)
 
 
 def _expected_counts(shares: Any, sizes: Any, prior: Any, n_rows: int) -> Any:

@@ -1,4 +1,4 @@
-"""A progress bar when a person is watching."""
+"""The progress bar of a fit."""
 
 from __future__ import annotations
 
@@ -12,70 +12,70 @@ from tagtopic._core.display import BAR, ELAPSED, REMAINING, progress_bar, shows_
 from tagtopic.models._batch import Callback, Fit
 
 
-class Watcher:
-    """Who hears how far a fit has come; this one keeps it to itself."""
+class NoProgress:
+    """The interface of a fit's progress display; this one shows nothing."""
 
-    def begin(self, what: str) -> None:
-        """Something is begun of which nobody knows how long it takes."""
+    def start_phase(self, name: str) -> None:
+        """Start a phase of unknown length."""
 
-    def follow(self, fit: Fit) -> list[Callback]:
-        """What the fit is to call after each iteration."""
+    def callbacks(self, fit: Fit) -> list[Callback]:
+        """Start the phase of iterations; return what the fit calls after each of them."""
         return []
 
 
-class Bar(Watcher):
-    """A bar that is filled by iterations, and before and after them only moves."""
+class ProgressBar(NoProgress):
+    """A bar on standard error: it fills by iterations, and pulses in phases of unknown length."""
 
     def __init__(self, progress: Any) -> None:
         self._progress = progress
         self._task: Any = None
 
-    def begin(self, what: str, total: int | None = None, done: int = 0) -> None:
-        """Something else is begun."""
+    def start_phase(self, name: str, total: int | None = None, done: int = 0) -> None:
+        """Start a phase, of ``total`` steps if that is known."""
         if self._task is not None:
             self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(what, total=total, completed=done, count="", news="")
+        self._task = self._progress.add_task(name, total=total, completed=done, count="", status="")
 
-    def follow(self, fit: Fit) -> list[Callback]:
-        """Fill the bar after each iteration."""
-        self.begin("fitting", fit.settings.max_iter, len(fit.history.bound))
+    def callbacks(self, fit: Fit) -> list[Callback]:
+        """Start the phase of iterations; return what the fit calls after each of them."""
+        self.start_phase("fitting", fit.settings.max_iter, len(fit.history.bound))
 
         def show(iteration: int, bound: float, seconds: float) -> None:
             count = f"{iteration}/{fit.settings.max_iter}"
-            self._progress.update(self._task, completed=iteration, count=count, news=news(fit))
+            self._progress.update(self._task, completed=iteration, count=count, status=status_line(fit))
 
         return [show]
 
 
 @contextmanager
-def fit_progress(progress: bool | None) -> Iterator[Watcher]:
-    """A bar on standard error; none unless ``progress`` is true, or None with a terminal there."""
+def fit_progress(progress: bool | None) -> Iterator[NoProgress]:
+    """A bar if ``progress`` is true, or if it is None and standard error is a terminal."""
     if not shows_progress(progress):
-        yield Watcher()
+        yield NoProgress()
         return
     with progress_bar(
-        "{task.description}", BAR, "{task.fields[count]}", ELAPSED, REMAINING, "{task.fields[news]}"
+        "{task.description}", BAR, "{task.fields[count]}", ELAPSED, REMAINING, "{task.fields[status]}"
     ) as bar:
-        yield Bar(bar)
+        yield ProgressBar(bar)
 
 
-def news(fit: Fit) -> str:
-    """How the fit stands, in a few words."""
+def status_line(fit: Fit) -> str:
+    """The bound, the validation perplexity, the speed and the memory after the last iteration."""
     history = fit.history
-    words = [f"bound {history.bound[-1]:,.0f}"]
+    parts = [f"bound {history.bound[-1]:,.0f}"]
     if history.perplexity:
-        words.append(f"held-out perplexity {history.perplexity[-1]:,.1f}")
-        if history.waited():
-            words.append(f"(best {min(history.perplexity):,.1f}, {history.waited()} ago)")
+        parts.append(f"held-out perplexity {history.perplexity[-1]:,.1f}")
+        if since := history.iterations_since_best():
+            parts.append(f"(best {min(history.perplexity):,.1f}, {since} ago)")
     last = history.seconds[-1] - (history.seconds[-2] if len(history.seconds) > 1 else 0.0)
-    words.append(f"{fit.n_documents / max(last, 1e-9):,.0f} documents/s")
+    parts.append(f"{fit.n_documents / max(last, 1e-9):,.0f} documents/s")
     if (memory := resident_bytes()) is not None:
-        words.append(f"{memory / 1e6:,.0f} MB")
-    return " ".join(words)
+        parts.append(f"{memory / 1e6:,.0f} MB")
+    return " ".join(parts)
 
 
 def resident_bytes() -> int | None:
-    """Memory of this process that is in use now; None where the system does not tell (it does on Linux)."""
+    """The resident memory of this process; None if the system has no /proc."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:

@@ -1,6 +1,4 @@
-"""From an estimator's settings and a corpus to where EM starts: parameters, priors, and which priors are learnt.
-
-How priors are asked for, and when they are learnt.
+"""From an estimator's settings and a corpus to initial parameters, priors, and which priors are learnt.
 
 A prior is given as a number or an array (fixed), as "estimate" (empirical Bayes under a hyper-prior) or as
 "maximum-likelihood" (as in the paper: no hyper-prior, no smoothing).
@@ -22,12 +20,13 @@ from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.tag_weights import HyperPrior, TagKinds
 from tagtopic.inference.priors.topic_words import log_occurrences
 from tagtopic.inference.types import Parameters, Priors
-from tagtopic.models._init import STARTS, start_topics, word_frequencies
+from tagtopic.models._init import INITS, initial_topics, word_frequencies
 from tagtopic.models._validation import check_validation
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
 
+BATCH, ONLINE = LEARNING = ("batch", "online")
 
 ESTIMATE = "estimate"
 MAXIMUM_LIKELIHOOD = "maximum-likelihood"
@@ -35,19 +34,117 @@ MAXIMUM_LIKELIHOOD = "maximum-likelihood"
 Prior = float | str | Any
 """A number, an array, "estimate" or "maximum-likelihood"."""
 
+INITIAL_TAG_WEIGHT = 1.0
+INITIAL_LATENT_WEIGHT = 5.0
+"""Values of the weight priors at which their estimation starts, and the centres of their hyper-priors."""
+
+HYPER_PRIOR_STRENGTH = 5.0
+"""Pseudo-documents of the weight priors' hyper-prior."""
+
+LATENT_TOPIC_TOKENS = 3.0
+"""The sum of mu over the topics: with more topics a document does not have more of them."""
+
+MAX_LATENT_TOPIC_PRIOR = 0.1
+TAG_TOPIC_TOKENS = 2.0
+TOPIC_WORD_SCALE = 0.07
+
+PRIOR_VALIDATION_FRACTION, MAX_PRIOR_VALIDATION_DOCUMENTS = 0.05, 20_000
+"""Documents half of whose words are held out to estimate the words' prior, if ``validation_fraction`` is None."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When priors are learnt: every ``every`` iterations.
+
+    alpha follows the topics' shares from the first time on; the Dirichlet priors of weights and latent topics are
+    learnt after ``warm_up`` iterations only, because too early they collapse.
+    """
+
+    warm_up: int = 20
+    every: int = 10
+
+    def due(self, iteration: int) -> bool:
+        """Whether any prior may be learnt after this iteration (the first is 1)."""
+        return iteration % self.every == 0
+
+    def warm(self, iteration: int) -> bool:
+        """Whether the Dirichlet priors may be learnt after this iteration."""
+        return iteration >= self.warm_up
+
+
+@dataclass(frozen=True)
+class PriorLearning:
+    """Which priors are learnt, and how.
+
+    Parameters
+    ----------
+    weights : HyperPrior or None
+        The hyper-prior of the tag weights' prior; None if that is fixed.
+    kinds : TagKinds or None
+        The tags' kinds: the prior of a rare tag is drawn to that of its kind.
+    learnt_weights : array of bool
+        For each tag, and the latent one if there is one, whether its weight prior is learnt.
+    latent_topics : bool
+        Whether mu is learnt.
+    tag_topic_tokens : float
+        The sum of alpha, which is spread by the topics' shares; 0 if alpha is fixed.
+    occurrences : array or None
+        Logarithms of the words' counts, from which beta is learnt; None if beta is fixed.
+    schedule : Schedule
+        When.
+    """
+
+    weights: HyperPrior | None = None
+    kinds: TagKinds | None = None
+    learnt_weights: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    latent_topics: bool = False
+    tag_topic_tokens: float = 0.0
+    occurrences: Float64s | None = None
+    schedule: Schedule = field(default_factory=Schedule)
+
+    @property
+    def any_learnt(self) -> bool:
+        """Whether any prior is learnt."""
+        return self.needs_warm_up or self.tag_topic_tokens > 0
+
+    @property
+    def needs_warm_up(self) -> bool:
+        """Whether any prior is learnt that has to wait for the warm-up."""
+        return self.weights is not None or self.latent_topics or self.occurrences is not None
+
+    def hyper_prior_at(self, pi: Float64s) -> HyperPrior | None:
+        """The hyper-prior of pi, centred by kind at the present pi."""
+        if self.weights is None or self.kinds is None:
+            return self.weights
+        return self.weights.centred_by_kind(pi, self.kinds)
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """Iterations, tolerance, sweeps and priors of a fit.
+
+    Without ``patience`` validation words, if there are any, only serve to estimate priors.
+    """
+
+    max_iter: int
+    tol: float
+    sweeps: int
+    learning: PriorLearning
+    patience: int | None = None
+
 
 def is_learnt(prior: Prior) -> bool:
     """Whether the prior is learnt from the corpus rather than given."""
     return isinstance(prior, str)
 
 
-def asks_for(word: str, prior: Prior) -> bool:
-    """Whether the prior is this word (an array never is)."""
+def is_option(word: str, prior: Prior) -> bool:
+    """Whether the prior is given as this word (an array is not)."""
     return isinstance(prior, str) and prior == word
 
 
 def check_prior(name: str, prior: Prior, *, size: int | None, learnable: bool = True, zero: bool = False) -> None:
-    """Raise unless the prior is one of the things a prior may be; ``size`` is that of an array, None for any."""
+    """Raise unless the prior is valid; an array has the length ``size``, or any if that is None."""
     if isinstance(prior, str):
         allowed = (ESTIMATE, MAXIMUM_LIKELIHOOD) if learnable else (MAXIMUM_LIKELIHOOD,)
         if prior not in allowed:
@@ -61,57 +158,14 @@ def check_prior(name: str, prior: Prior, *, size: int | None, learnable: bool = 
         raise ValueError(f"{name} must be finite and {'not negative' if zero else 'positive'}")
 
 
-def spread(prior: Prior, size: int, *, start: float) -> Float64s:
-    """The prior as an array of ``size``: what was given, or ``start`` everywhere if it is to be learnt."""
-    value = start if is_learnt(prior) else prior
-    return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (size,)))
-
-
-def smoothed_shares(sizes: Float64s, extra: float) -> Float64s:
-    """Shares of a whole, with ``extra`` added to each so that none is zero."""
-    return np.asarray((sizes + extra) / (sizes + extra).sum())
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """When priors are learnt: at every ``every``-th iteration, the topics' shares from the first on, the Dirichlet
-    priors of weights and latent topics only after ``warm_up`` iterations (too early they collapse).
-    """
-
-    warm_up: int = 20
-    every: int = 10
-
-    def due(self, iteration: int) -> bool:
-        """Whether anything may be learnt after this iteration (the first is 1)."""
-        return iteration % self.every == 0
-
-    def warm(self, iteration: int) -> bool:
-        """Whether the Dirichlet priors may be learnt after this iteration."""
-        return iteration >= self.warm_up
-
-
-BATCH, ONLINE = LEARNING = ("batch", "online")
-
-START_TAG_WEIGHT = 1.0
-START_LATENT_WEIGHT = 5.0
-LATENT_TOPIC_TOKENS = 3.0
-"""mu of all topics together: with more topics a document has no more of them."""
-MOST_LATENT_TOPIC = 0.1
-TAG_TOPIC_TOKENS = 2.0
-TOPIC_WORD_SCALE = 0.07
-GUIDING_SHARE, MOST_GUIDES = 0.05, 20_000
-"""Documents half of whose words are held out to learn the words' prior from, if nobody says how many."""
-HYPER_STRENGTH = 5.0
-
-
 def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
-    """Raise, before anything is computed, for a setting that cannot be.
+    """Raise for an invalid setting, before anything is computed.
 
-    Without a corpus arrays of priors may have any length: that of what they were first fitted to.
+    Without a corpus, arrays of priors may have any length: they have that of the first fit.
     """
     n_tags, n_words = (None, None) if corpus is None else (corpus.n_tags, corpus.n_words)
     method_of(model.inference)
-    choices = {"init": STARTS, "dtype": ("float32", "float64"), "learning": LEARNING}
+    choices = {"init": INITS, "dtype": ("float32", "float64"), "learning": LEARNING}
     for name, allowed in {**choices, "unknown_tags": ("ignore", "error")}.items():
         if getattr(model, name) not in allowed:
             raise ValueError(f"{name}={getattr(model, name)!r}: expected one of {', '.join(map(repr, allowed))}")
@@ -130,24 +184,6 @@ def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
     check_prior("topic_word_prior", model.topic_word_prior, size=n_words, zero=True)
 
 
-def seed_of(model: TagTopicModel) -> int:
-    """The model's seed where it is a number, else 0: for choices that a resumed fit must be able to repeat."""
-    seed = model.random_state
-    return int(seed) if isinstance(seed, int | np.integer) else 0
-
-
-def held_out_share(model: TagTopicModel, corpus: CorpusLike) -> float | None:
-    """The share of documents of which words are held out: what was asked for, or what learning beta takes."""
-    guided = model.validation_fraction is None and asks_for(ESTIMATE, model.topic_word_prior)
-    return min(GUIDING_SHARE, MOST_GUIDES / len(corpus)) if guided else model.validation_fraction
-
-
-def em_settings(model: TagTopicModel, corpus: CorpusLike) -> EMSettings:
-    """How long to iterate, and what is learnt on the way."""
-    patience = None if model.validation_fraction is None else model.patience
-    return EMSettings(model.max_iter, model.tol, model.sweeps, learning_of(model, corpus), patience)
-
-
 def require_tags(corpus: CorpusLike) -> None:
     """Raise if any document has no tags, naming the first few."""
     untagged = np.flatnonzero(corpus.document_sizes()[1] == 0)
@@ -160,72 +196,108 @@ def require_tags(corpus: CorpusLike) -> None:
         )
 
 
-def start_parameters(model: TagTopicModel, corpus: CorpusLike) -> tuple[Parameters, Priors]:
-    """Topics from the start that was asked for, tags flat, priors as given or where their learning starts."""
+def seed_of(model: TagTopicModel) -> int:
+    """The model's seed if it is a number, else 0: for choices that a resumed fit must repeat."""
+    seed = model.random_state
+    return int(seed) if isinstance(seed, int | np.integer) else 0
+
+
+def validation_share(model: TagTopicModel, corpus: CorpusLike) -> float | None:
+    """The share of documents with held-out words: ``validation_fraction``, or what the estimation of beta needs."""
+    estimated = model.validation_fraction is None and is_option(ESTIMATE, model.topic_word_prior)
+    default = min(PRIOR_VALIDATION_FRACTION, MAX_PRIOR_VALIDATION_DOCUMENTS / len(corpus))
+    return default if estimated else model.validation_fraction
+
+
+def fit_settings(model: TagTopicModel, corpus: CorpusLike) -> FitSettings:
+    """The settings of a fit of this corpus."""
+    patience = None if model.validation_fraction is None else model.patience
+    return FitSettings(model.max_iter, model.tol, model.sweeps, prior_learning(model, corpus), patience)
+
+
+def initial_parameters(model: TagTopicModel, corpus: CorpusLike) -> tuple[Parameters, Priors]:
+    """Initial topics, flat tags, and priors as given or at the values where their estimation starts."""
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     frequencies = word_frequencies(corpus)
-    topics = start_topics(corpus, frequencies, model.n_topics, model.init, np.random.default_rng(seed), model.n_jobs)
+    topics = initial_topics(corpus, frequencies, model.n_topics, model.init, np.random.default_rng(seed), model.n_jobs)
     dtype = np.dtype(model.dtype)
     parameters = Parameters(
         psi=np.ascontiguousarray(topics, dtype),
         theta=np.full((corpus.n_tags, model.n_topics), 1.0 / model.n_topics, dtype),
-        pi=spread(model.tag_weight_prior, corpus.n_tags, start=START_TAG_WEIGHT),
-        pi_latent=float(spread(model.latent_weight_prior, 1, start=START_LATENT_WEIGHT)[0]),
+        pi=prior_array(model.tag_weight_prior, corpus.n_tags, initial=INITIAL_TAG_WEIGHT),
+        pi_latent=float(prior_array(model.latent_weight_prior, 1, initial=INITIAL_LATENT_WEIGHT)[0]),
         mu=_latent_topic_prior(model),
         latent=model._latent,
     )
     return parameters, Priors(_tag_topic_prior(model), topic_word_prior(model, frequencies))
 
 
+def prior_array(prior: Prior, size: int, *, initial: float) -> Float64s:
+    """The prior as an array of ``size``: as given, or ``initial`` everywhere if it is to be learnt."""
+    value = initial if is_learnt(prior) else prior
+    return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (size,)))
+
+
+def smoothed_shares(sizes: Float64s, extra: float) -> Float64s:
+    """Shares of a whole, with ``extra`` added to each size."""
+    return np.asarray((sizes + extra) / (sizes + extra).sum())
+
+
 def _latent_topic_prior(model: TagTopicModel) -> Float64s:
-    """mu: a number is each topic's; by default, and where learning starts, all topics share the same few tokens."""
-    default = min(MOST_LATENT_TOPIC, LATENT_TOPIC_TOKENS / model.n_topics)
+    """mu: a number is each topic's; by default, and where estimation starts, all topics share a few tokens."""
+    default = min(MAX_LATENT_TOPIC_PRIOR, LATENT_TOPIC_TOKENS / model.n_topics)
     prior = default if model.latent_topic_prior is None else model.latent_topic_prior
-    return spread(prior, model.n_topics, start=default)
+    return prior_array(prior, model.n_topics, initial=default)
 
 
 def _tag_topic_prior(model: TagTopicModel) -> Float64s:
-    """alpha: a number is the tokens that each tag begins with, spread over the topics; learnt as the topics' shares."""
+    """alpha: a number is the prior tokens of each tag, spread over the topics."""
     prior: Any = model.tag_topic_prior
-    if asks_for(MAXIMUM_LIKELIHOOD, prior):
+    if is_option(MAXIMUM_LIKELIHOOD, prior):
         return np.zeros(model.n_topics)
-    if asks_for(ESTIMATE, prior):
+    if is_option(ESTIMATE, prior):
         prior = TAG_TOPIC_TOKENS
     if np.ndim(prior) == 0:
         return np.full(model.n_topics, float(prior) / model.n_topics)
-    return np.array(prior, np.float64)  # a copy: the model keeps it, whatever becomes of what was given
+    return np.array(prior, np.float64)  # a copy: the caller may change the array
 
 
 def topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
-    """beta: a number is the mean a word, spread by the words' frequencies in the corpus; learning starts so too."""
+    """beta: a number is the mean per word, spread by the words' frequencies; its estimation starts alike."""
     prior: Any = model.topic_word_prior
-    if asks_for(MAXIMUM_LIKELIHOOD, prior):
+    if is_option(MAXIMUM_LIKELIHOOD, prior):
         return np.zeros(len(frequencies))
-    if asks_for(ESTIMATE, prior):
+    if is_option(ESTIMATE, prior):
         prior = TOPIC_WORD_SCALE
     if np.ndim(prior) == 0:
         return np.asarray(float(prior) * len(frequencies) * frequencies)
     return np.array(prior, np.float64)
 
 
-def learning_of(model: TagTopicModel, corpus: CorpusLike, documents: Float64s | None = None) -> Learning:
-    """Which priors the settings leave to be learnt; ``documents`` with each tag, if there are more than here."""
+def prior_learning(model: TagTopicModel, corpus: CorpusLike, documents: Float64s | None = None) -> PriorLearning:
+    """Which priors the settings leave to be learnt.
+
+    ``documents`` is the number of documents with each tag, if the corpus is only a part of them.
+    """
     n_tags = corpus.n_tags
     learnt = np.append(np.full(n_tags, is_learnt(model.tag_weight_prior)), is_learnt(model.latent_weight_prior))
-    given = [asks_for(MAXIMUM_LIKELIHOOD, prior) for prior in (model.tag_weight_prior, model.latent_weight_prior)]
-    strength = np.append(np.full(n_tags, 0.0 if given[0] else HYPER_STRENGTH), 0.0 if given[1] else HYPER_STRENGTH)
-    centre = np.append(np.full(n_tags, START_TAG_WEIGHT), START_LATENT_WEIGHT)
+    tag_strength, latent_strength = (
+        0.0 if is_option(MAXIMUM_LIKELIHOOD, prior) else HYPER_PRIOR_STRENGTH
+        for prior in (model.tag_weight_prior, model.latent_weight_prior)
+    )
+    strength = np.append(np.full(n_tags, tag_strength), latent_strength)
+    centre = np.append(np.full(n_tags, INITIAL_TAG_WEIGHT), INITIAL_LATENT_WEIGHT)
     size = n_tags + int(model._latent)
-    tokens = TAG_TOPIC_TOKENS if asks_for(ESTIMATE, model.tag_topic_prior) else model.tag_topic_prior
+    tokens = TAG_TOPIC_TOKENS if is_option(ESTIMATE, model.tag_topic_prior) else model.tag_topic_prior
     spread_by_share = n_tags > 0 and not isinstance(tokens, str) and np.ndim(tokens) == 0
     learns_weights = n_tags > 0 and bool(learnt[:size].any())
-    return Learning(
+    return PriorLearning(
         weights=HyperPrior(strength[:size], centre[:size]) if learns_weights else None,
         kinds=_kinds(corpus, documents, latent=size > n_tags) if learns_weights else None,
         learnt_weights=learnt[:size],
         latent_topics=model._latent and is_learnt(model.latent_topic_prior),
         tag_topic_tokens=float(tokens) if spread_by_share else 0.0,
-        occurrences=log_occurrences(corpus.word_counts()) if asks_for(ESTIMATE, model.topic_word_prior) else None,
+        occurrences=log_occurrences(corpus.word_counts()) if is_option(ESTIMATE, model.topic_word_prior) else None,
     )
 
 
@@ -236,43 +308,3 @@ def _kinds(corpus: CorpusLike, documents: Float64s | None, *, latent: bool) -> T
     if latent:
         numbers, sizes = np.append(numbers, numbers.max() + 1), np.append(sizes, len(corpus))
     return TagKinds(numbers.astype(np.int32), sizes)
-
-
-@dataclass(frozen=True)
-class Learning:
-    """Which priors are learnt, and how: None is not at all. ``occurrences`` are the words', as logarithms."""
-
-    weights: HyperPrior | None = None
-    kinds: TagKinds | None = None
-    learnt_weights: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
-    latent_topics: bool = False
-    tag_topic_tokens: float = 0.0
-    occurrences: Float64s | None = None
-    schedule: Schedule = field(default_factory=Schedule)
-
-    @property
-    def anything(self) -> bool:
-        """Whether any prior is learnt."""
-        return self.once_warm or self.tag_topic_tokens > 0
-
-    @property
-    def once_warm(self) -> bool:
-        """Whether any prior is learnt after a warm-up only."""
-        return self.weights is not None or self.latent_topics or self.occurrences is not None
-
-    def hyper_prior_at(self, pi: Float64s) -> HyperPrior | None:
-        """Return the hyper-prior of pi, centred by kind at the present pi."""
-        if self.weights is None or self.kinds is None:
-            return self.weights
-        return self.weights.centred_by_kind(pi, self.kinds)
-
-
-@dataclass(frozen=True)
-class EMSettings:
-    """How long, and how carefully. Without ``patience`` held-out words, if there are any, guide priors and no more."""
-
-    max_iter: int
-    tol: float
-    sweeps: int
-    learning: Learning
-    patience: int | None = None

@@ -1,8 +1,8 @@
-"""Watching words that training never sees: some of the tokens of some of the documents.
+"""Validation words: tokens of some documents that are held out of training and scored after each iteration.
 
-Documents are sampled, and each one's tokens are halved by the hash that evaluation uses. One half is taken out of
-the corpus; after every iteration it is scored with the weights that the other half has given the document, so watching
-costs one look at each held-out word and no inference of its own.
+The tokens of sampled documents are split by the hash that evaluation uses. One half is removed from the corpus; after
+each iteration it is scored under the posterior that the other half has given the document, so that validation costs one
+pass over the held-out words and no inference.
 """
 
 from __future__ import annotations
@@ -33,20 +33,30 @@ if TYPE_CHECKING:
     from tagtopic.inference.types import Parameters
 
 BLOCK_ENTRIES = 1 << 22
-"""Entries of the corpus that are copied at a time."""
+"""Entries of the corpus per copied block."""
+
+SPILL_AT = 64 << 20
+"""Bytes from which on an array of the training corpus is in a file."""
 
 CHUNK_ENTRIES = 1 << 14
-"""Held-out entries that a thread scores at a time."""
+"""Held-out entries per task."""
 
-MOST_REMOTE = 100_000
-"""Documents that are watched of a corpus on a cluster: they come to the driver."""
+MAX_REMOTE_DOCUMENTS = 100_000
+"""Validation documents of a corpus on a cluster: they are collected on the driver."""
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """The held-out words of the documents ``rows``: a corpus of their own, with those documents' tags.
+class ValidationWords:
+    """Held-out words of training documents.
 
-    ``entries`` says where the documents' tags stand among the tag entries of the training corpus.
+    Parameters
+    ----------
+    rows : array of int
+        The documents.
+    entries : array of int
+        The positions of their tags among the tag entries of the training corpus.
+    words : Corpus
+        Their held-out words, with their tags.
     """
 
     rows: Int64s
@@ -54,27 +64,27 @@ class HeldOut:
     words: Corpus
 
     def perplexity(self, state: VariationalPosterior, parameters: Parameters, parallel: Parallel) -> float:
-        """Of the held-out words, under each document's weights as they stand."""
+        """The perplexity of the held-out words under the documents' posteriors."""
         value = self._score(self.words.counts.indices, self.mixes(state, parameters), parameters.psi, parallel)
         return math.exp(-value / float(self.words.lengths().sum()))
 
     @property
     def columns(self) -> Int32s:
-        """The words that occur among them."""
+        """The columns of the held-out words, without repetition."""
         return self._columns_and_places[0]
 
     @cached_property
     def _columns_and_places(self) -> tuple[Int32s, Int32s]:
-        """The words that occur, and where each entry's stands among them."""
+        """The columns of the held-out words, and for each entry the position of its column among them."""
         columns, places = np.unique(self.words.counts.indices, return_inverse=True)
         return columns.astype(np.int32), places.astype(np.int32)
 
     def log_probability(self, mixes: Floats, rows: Floats, parallel: Parallel) -> float:
-        """Of the held-out words, under these topic mixes of their documents and these rows of psi, of ``columns``."""
+        """The log probability of the held-out words, given the documents' topics and the rows of psi in ``columns``."""
         return self._score(self._columns_and_places[1], mixes, rows, parallel)
 
     def _score(self, words: Any, mixes: Floats, rows: Floats, parallel: Parallel) -> float:
-        """The log probability of the held-out words; ``words`` says which of the rows is each entry's."""
+        """The log probability of the held-out words; ``words`` has for each entry its row in ``rows``."""
         starts, tokens, places = map(np.asarray, (self.words.counts.indptr, self.words.counts.data, words))
 
         def score(part: tuple[int, int]) -> Any:
@@ -82,11 +92,11 @@ class HeldOut:
             return log_probabilities(starts[first : last + 1], places, tokens, mixes[first:last], rows)
 
         parts = parallel.map(score, cut_evenly(starts, CHUNK_ENTRIES))
-        # fsum is exact: how the work was cut cannot change the value
+        # fsum is exact, so the value does not depend on the tasks
         return math.fsum(np.concatenate(parts).tolist())
 
     def mixes(self, state: VariationalPosterior, parameters: Parameters) -> Floats:
-        """The documents' topic mixes: arithmetic means over tags, whatever the way of inference."""
+        """The documents' topic proportions: arithmetic means over tags, whatever the inference method."""
         shares, latent = tag_shares(self.words, state.xi[self.entries], state.xi_latent[self.rows])
         rho = state.rho[self.rows] if len(state.rho) > 1 else state.rho
         return np.ascontiguousarray(mean_topics(self.words, shares, latent, rho, parameters.theta))
@@ -101,10 +111,18 @@ def check_validation(fraction: Any, patience: Any) -> None:
 
 
 @contextmanager
-def hold_out(corpus: CorpusLike, fraction: float | None, seed: int) -> Iterator[tuple[CorpusLike, HeldOut | None]]:
-    """The corpus without the held-out words, and those words; the corpus itself and None if nothing is held out.
+def hold_out_words(
+    corpus: CorpusLike,
+    fraction: float | None,
+    seed: int,
+    *,
+    block_entries: int = BLOCK_ENTRIES,
+    spill_at: int = SPILL_AT,
+) -> Iterator[tuple[CorpusLike, ValidationWords | None]]:
+    """Split a corpus into a training corpus and validation words (None without a ``fraction``).
 
-    While the ``with`` block lasts: the training corpus may stand in files of its own.
+    The training corpus is valid within the ``with`` block: arrays of more than ``spill_at`` bytes are in temporary
+    files. ``block_entries`` of the corpus are copied at a time.
     """
     if not fraction:
         yield corpus, None
@@ -112,8 +130,8 @@ def hold_out(corpus: CorpusLike, fraction: float | None, seed: int) -> Iterator[
     rows = _sample(corpus, float(fraction), seed)
     sampled = corpus[rows]
     scored = held_out_counts(sampled, seed)
-    scored *= _repeated(_both_halves(sampled, scored), sampled.counts.indptr)
-    with _less(corpus, rows, sampled, scored) as training:
+    scored *= _repeated(_have_both(sampled, scored), sampled.counts.indptr)
+    with _without_scored(corpus, rows, sampled, scored, block_entries, spill_at) as training:
         held_out = _held_out(corpus, training, rows, sampled, scored)
         if not len(held_out.rows):
             raise ValueError(
@@ -125,8 +143,10 @@ def hold_out(corpus: CorpusLike, fraction: float | None, seed: int) -> Iterator[
 
 
 @contextmanager
-def _less(corpus: CorpusLike, rows: Int64s, sampled: Corpus, scored: Any) -> Iterator[CorpusLike]:
-    """The corpus without the scored tokens of ``rows``, the documents that are ``sampled``."""
+def _without_scored(
+    corpus: CorpusLike, rows: Int64s, sampled: Corpus, scored: Any, block_entries: int, spill_at: int
+) -> Iterator[CorpusLike]:
+    """The corpus without the scored tokens of the documents ``rows``, which are ``sampled``."""
     if isinstance(corpus, RemoteCorpus):
         training = corpus.without_tokens(rows, sampled.counts.indices, scored)
         try:
@@ -136,18 +156,19 @@ def _less(corpus: CorpusLike, rows: Int64s, sampled: Corpus, scored: Any) -> Ite
         return
     assert isinstance(corpus, Corpus)
     with TemporaryDirectory(prefix="tagtopic-") as folder:
-        yield corpus.with_matrices(counts=_without(corpus.counts, rows, scored, Path(folder)))
+        counts = _remaining_counts(corpus.counts, rows, scored, Path(folder), block_entries, spill_at)
+        yield corpus.with_matrices(counts=counts)
 
 
 def _sample(corpus: CorpusLike, fraction: float, seed: int) -> Int64s:
     n_sampled = min(len(corpus), max(1, round(fraction * len(corpus))))
     if isinstance(corpus, RemoteCorpus):
-        n_sampled = min(n_sampled, MOST_REMOTE)
+        n_sampled = min(n_sampled, MAX_REMOTE_DOCUMENTS)
     return np.sort(np.random.default_rng([seed, 0x5EED]).permutation(len(corpus))[:n_sampled])
 
 
-def _both_halves(sampled: Corpus, scored: Any) -> Any:
-    """Which documents have words in both halves: the others are left whole."""
+def _have_both(sampled: Corpus, scored: Any) -> Any:
+    """Which documents have both scored and other tokens; nothing is held out of the rest."""
     starts = sampled.counts.indptr
     held = np.bincount(owners_of(starts), weights=scored, minlength=len(sampled))
     return (held > 0) & (held < sampled.lengths())
@@ -157,19 +178,22 @@ def _repeated(values: Any, starts: Any) -> Any:
     return np.repeat(values, np.diff(starts))
 
 
-def _without(counts: Any, rows: Int64s, scored: Any, folder: Path) -> Any:
-    """The counts less the scored tokens of ``rows``, copied block by block; large ones go to files in ``folder``."""
+def _remaining_counts(counts: Any, rows: Int64s, scored: Any, folder: Path, block_entries: int, spill_at: int) -> Any:
+    """The counts without the scored tokens of ``rows``, copied in blocks; large arrays are files in ``folder``."""
     in_sample = np.zeros(counts.shape[0], bool)
     in_sample[rows] = True
     offsets, taken = [np.zeros(1, np.int64)], 0
-    with GrowingArray(folder / "words", np.int32) as words, GrowingArray(folder / "counts", counts.data.dtype) as kept:
-        for first, last in cut_evenly(counts.indptr, BLOCK_ENTRIES):
+    with (
+        GrowingArray(folder / "words", np.int32, spill_at=spill_at) as words,
+        GrowingArray(folder / "counts", counts.data.dtype, spill_at=spill_at) as kept,
+    ):
+        for first, last in cut_evenly(counts.indptr, block_entries):
             entries = slice(int(counts.indptr[first]), int(counts.indptr[last]))
             starts, data = counts.indptr[first : last + 1] - entries.start, np.array(counts.data[entries])
-            mine = _repeated(in_sample[first:last], starts)
-            n_mine = int(mine.sum())
-            data[mine] -= scored[taken : taken + n_mine]
-            taken += n_mine
+            is_sampled = _repeated(in_sample[first:last], starts)
+            n_sampled = int(is_sampled.sum())
+            data[is_sampled] -= scored[taken : taken + n_sampled]
+            taken += n_sampled
             offsets.append(offsets_of(data > 0)[starts[1:]] + len(words))
             words.append(counts.indices[entries][data > 0])
             kept.append(data[data > 0])
@@ -177,8 +201,8 @@ def _without(counts: Any, rows: Int64s, scored: Any, folder: Path) -> Any:
         return csr(np.concatenate(offsets), words.finish(), kept.finish(), counts.shape[1])
 
 
-def _held_out(corpus: CorpusLike, training: CorpusLike, rows: Int64s, sampled: Corpus, scored: Any) -> HeldOut:
-    """The scored words of the sample, less those that training never saw: no model can know them."""
+def _held_out(corpus: CorpusLike, training: CorpusLike, rows: Int64s, sampled: Corpus, scored: Any) -> ValidationWords:
+    """The scored words of the sample, without those that do not occur in the training corpus."""
     known = training.word_counts() > 0
     words = sampled.with_matrices(counts=replace_data(sampled.counts, scored * known[sampled.counts.indices]))
     used = np.flatnonzero(np.diff(words.counts.indptr))
@@ -186,4 +210,4 @@ def _held_out(corpus: CorpusLike, training: CorpusLike, rows: Int64s, sampled: C
     starts = tag_starts[rows[used]]
     lengths = tag_starts[rows[used] + 1] - starts
     entries = np.repeat(starts - offsets_of(lengths)[:-1], lengths) + np.arange(lengths.sum())
-    return HeldOut(rows[used], entries.astype(np.int64), words[used])
+    return ValidationWords(rows[used], entries.astype(np.int64), words[used])

@@ -1,12 +1,13 @@
-"""pi, the prior of the tag weights of new documents, learnt from documents that training has not seen.
+"""The prior of the tag weights (pi) for new documents, scaled on documents that were not in training.
 
-The pi that is best to learn topics with is not the pi that tells new documents best: even weights keep training from
-settling too soon, while a document that is only read may lean on one of its tags. Half of each document's words are
-given and the other half is scored; pi and the latent tag's are each scaled to where that half is likeliest. A move pays
-for its length, so what the words do not tell stays.
+The pi that is best for learning topics is not the best for new documents: even weights keep training from converging
+too soon, while the weights of a new document may concentrate on one of its tags. Half of each document's words are
+observed and the other half is scored; pi of the tags and of the latent tag are each multiplied by the factor that
+maximises the likelihood of the scored half under a Gaussian prior of the logarithms, so that a factor without evidence
+stays at 1.
 
-With ``noise`` the documents get random tags first, so many for each of their own: pi is then the one to read documents
-with some of whose tags are wrong.
+With ``noise`` random tags are added to the documents first, that many per tag of their own: pi then suits documents
+some of whose tags are wrong.
 """
 
 from __future__ import annotations
@@ -28,52 +29,58 @@ if TYPE_CHECKING:
     from tagtopic.engines.base import Engine
     from tagtopic.inference.types import Parameters
 
-MOST_DOCUMENTS = 5_000
-"""So many tell the two numbers to a few percent."""
+MAX_DOCUMENTS = 5_000
+"""Documents that are used at most: they determine the two factors to a few percent."""
 
-PACE = 0.5
-"""A change of a logarithm by this much must better the log probability of the scored words by 1/2."""
+PRIOR_SCALE = 0.5
+"""The standard deviation of the prior of the factors' logarithms."""
 
-FIRST_STEP = -1.0
-CLOSE = {"xatol": 0.05, "fatol": 0.1, "maxfev": 100}
+INITIAL_STEP = -1.0
+OPTIONS = {"xatol": 0.05, "fatol": 0.1, "maxfev": 100}
 
 
-def learn_weight_prior(
-    parameters: Parameters, inference: str, corpus: Corpus, noise: float, engine: Engine
+def scale_weight_prior(
+    parameters: Parameters,
+    inference: str,
+    corpus: Corpus,
+    noise: float,
+    engine: Engine,
+    *,
+    max_documents: int = MAX_DOCUMENTS,
 ) -> Parameters:
-    """The parameters with pi scaled, and the latent tag's, as documents like these are told best."""
-    given, scored = _halves(_sample(corpus), noise)
-    if not len(given):
+    """The parameters with pi of the tags and of the latent tag scaled."""
+    observed, scored = _token_split(_sample(corpus, max_documents), noise)
+    if not len(observed):
         raise ValueError("no document has a tag that the model knows, and words to give and to score")
 
-    def loss(move: Float64s) -> float:
-        mixes = engine.infer(given, _scaled(parameters, move), inference).topics
-        return float(0.5 * ((move / PACE) ** 2).sum() - _log_probability(scored, mixes, parameters.psi))
+    def loss(logs: Float64s) -> float:
+        mixes = engine.infer(observed, _scaled(parameters, logs), inference).topics
+        return float(0.5 * ((logs / PRIOR_SCALE) ** 2).sum() - _log_probability(scored, mixes, parameters.psi))
 
     start = np.zeros(1 + int(parameters.latent))
-    simplex = np.vstack([start, FIRST_STEP * np.eye(len(start))])
-    found = minimize(loss, start, method="Nelder-Mead", options={**CLOSE, "initial_simplex": simplex})
+    simplex = np.vstack([start, INITIAL_STEP * np.eye(len(start))])
+    found = minimize(loss, start, method="Nelder-Mead", options={**OPTIONS, "initial_simplex": simplex})
     return _scaled(parameters, found.x)
 
 
-def _scaled(parameters: Parameters, move: Float64s) -> Parameters:
-    factors = np.exp(move)
+def _scaled(parameters: Parameters, logs: Float64s) -> Parameters:
+    factors = np.exp(logs)
     return replace(parameters, pi=parameters.pi * factors[0], pi_latent=float(parameters.pi_latent * factors[-1]))
 
 
-def _sample(corpus: Corpus) -> Corpus:
-    """Documents with tags, some of them if there are many."""
+def _sample(corpus: Corpus, max_documents: int) -> Corpus:
+    """Documents with tags, sampled if there are more than ``max_documents``."""
     rows = np.flatnonzero(np.diff(corpus.tags.indptr))
-    if len(rows) > MOST_DOCUMENTS:
-        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_DOCUMENTS, replace=False))
+    if len(rows) > max_documents:
+        rows = np.sort(np.random.default_rng(0).choice(rows, max_documents, replace=False))
     return corpus[rows]
 
 
-def _halves(corpus: Corpus, noise: float) -> tuple[Corpus, Any]:
-    """The documents with the words that are given, and the counts of those that are scored."""
-    given, scored = split_tokens(corpus)
-    rows = np.flatnonzero((np.diff(given.indptr) > 0) & (np.diff(scored.indptr) > 0))
-    documents = corpus.with_matrices(counts=given)[rows]
+def _token_split(corpus: Corpus, noise: float) -> tuple[Corpus, Any]:
+    """The documents with their observed words, and the counts of the scored words."""
+    observed, scored = split_tokens(corpus)
+    rows = np.flatnonzero((np.diff(observed.indptr) > 0) & (np.diff(scored.indptr) > 0))
+    documents = corpus.with_matrices(counts=observed)[rows]
     return with_noise_tags(documents, noise)[0] if noise else documents, scored[rows]
 
 

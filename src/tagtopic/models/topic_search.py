@@ -25,7 +25,7 @@ from tagtopic._core.optional import is_installed, require
 from tagtopic.corpus import Corpus
 from tagtopic.evaluation import coherence as coherence_of
 from tagtopic.evaluation import diversity, exclusivity, perplexity
-from tagtopic.models._checkpoint import NOT_PART_OF_A_RUN, described
+from tagtopic.models._checkpoint import CHANGEABLE_SETTINGS, canonical_text
 
 DEFAULT_NUMBERS = (20, 50, 100, 200)
 
@@ -309,11 +309,11 @@ class _SearchFolder:
     def open(cls, path: Path, estimator: Any, split: _Split) -> _SearchFolder:
         """Open the folder of this search, or create it; raise if it belongs to something else."""
         settings = {
-            name: described(value)
+            name: canonical_text(value)
             for name, value in sorted(estimator.get_params().items())
-            if (name not in NOT_PART_OF_A_RUN or name in STOPPING_SETTINGS) and name != "n_topics"
+            if (name not in CHANGEABLE_SETTINGS or name in STOPPING_SETTINGS) and name != "n_topics"
         }
-        parts = [split.train.fingerprint(), split.test.fingerprint(), described(split.seed)]
+        parts = [split.train.fingerprint(), split.test.fingerprint(), canonical_text(split.seed)]
         content = json.dumps([type(estimator).__name__, settings, *parts])
         key = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
         if path.exists() and not path.is_dir():

@@ -1,4 +1,4 @@
-"""The EM loop: stopping, callbacks, learnt priors, interruption."""
+"""Batch EM: convergence, callbacks, learnt priors, interruption."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ PLANTED = make_tagged_corpus(400, 4, 12, 150, random_state=5)
 CORPUS = PLANTED.corpus
 
 
-def test_it_stops_when_the_bound_settles_and_not_before() -> None:
+def test_the_fit_ends_when_the_bound_has_converged() -> None:
     loose = TWDA(4, random_state=0, tol=1e-4, tag_topic_prior=np.full(4, 0.5)).fit(CORPUS)
     rises = np.diff(loose.bound_) / np.abs(loose.bound_[:-1])
     assert loose.converged_
@@ -19,21 +19,21 @@ def test_it_stops_when_the_bound_settles_and_not_before() -> None:
     assert loose.n_iter_ == len(loose.bound_)
 
 
-def test_max_iter_is_the_most() -> None:
+def test_max_iter_limits_the_iterations() -> None:
     model = TWDA(4, random_state=0, max_iter=3, tol=0).fit(CORPUS)
     assert model.n_iter_ == 3
     assert not model.converged_
 
 
-def test_callbacks_hear_of_every_iteration() -> None:
-    heard: list[tuple[int, float, float]] = []
-    model = TWTM(4, random_state=0, max_iter=5, tol=0, callbacks=[lambda *news: heard.append(news)]).fit(CORPUS)
-    assert [number for number, _, _ in heard] == [1, 2, 3, 4, 5]
-    assert [bound for _, bound, _ in heard] == model.bound_.tolist()
-    assert np.all(np.diff([seconds for _, _, seconds in heard]) > 0)
+def test_callbacks_are_called_after_every_iteration() -> None:
+    calls: list[tuple[int, float, float]] = []
+    model = TWTM(4, random_state=0, max_iter=5, tol=0, callbacks=[lambda *values: calls.append(values)]).fit(CORPUS)
+    assert [number for number, _, _ in calls] == [1, 2, 3, 4, 5]
+    assert [bound for _, bound, _ in calls] == model.bound_.tolist()
+    assert np.all(np.diff([seconds for _, _, seconds in calls]) > 0)
 
 
-def test_ctrl_c_leaves_the_model_as_it_stands() -> None:
+def test_ctrl_c_keeps_the_model_of_the_last_iteration() -> None:
     def interrupt(iteration: int, bound: float, seconds: float) -> None:
         if iteration == 4:
             raise KeyboardInterrupt
@@ -45,10 +45,10 @@ def test_ctrl_c_leaves_the_model_as_it_stands() -> None:
     np.testing.assert_array_equal(stopped.components_, whole.components_)
 
 
-@pytest.mark.parametrize("way", ["paper", "mixture", "map"])
-def test_learnt_priors_move_and_stay_in_range(way: str) -> None:
+@pytest.mark.parametrize("method", ["paper", "mixture", "map"])
+def test_estimated_priors_change_and_stay_in_range(method: str) -> None:
     model = TWDA(
-        4, random_state=0, inference=way, max_iter=45, tol=0,
+        4, random_state=0, inference=method, max_iter=45, tol=0,
         tag_weight_prior="estimate", latent_weight_prior="estimate", latent_topic_prior="estimate",
     ).fit(CORPUS)  # fmt: skip
     assert model.prior_updates_ == (10, 20, 30, 40)
@@ -57,8 +57,8 @@ def test_learnt_priors_move_and_stay_in_range(way: str) -> None:
     assert np.ptp(model.tag_weight_prior_) > 0
 
 
-def test_maximum_likelihood_of_the_tag_weights_warns_when_it_runs_away() -> None:
-    # each document has two tags of its own: nothing holds their prior
+def test_a_diverging_maximum_likelihood_prior_is_a_warning() -> None:
+    # each document has two tags of its own: their prior has no finite maximum
     tags = [[f"a{i}", f"b{i}"] for i in range(len(CORPUS))]
     model = TWTM(4, random_state=0, max_iter=400, tol=0, tag_weight_prior="maximum-likelihood")
     with pytest.warns(UserWarning, match="ran away"):
@@ -67,7 +67,7 @@ def test_maximum_likelihood_of_the_tag_weights_warns_when_it_runs_away() -> None
     assert model.tag_weight_prior_.min() > 0
 
 
-def test_the_paper_is_replayed_with_its_maximum_likelihood_priors() -> None:
+def test_the_papers_maximum_likelihood_priors_can_be_used() -> None:
     model = TWDA(
         4, random_state=0, inference="paper", max_iter=40, tol=0,
         tag_weight_prior="maximum-likelihood", latent_weight_prior="maximum-likelihood",
@@ -80,9 +80,9 @@ def test_the_paper_is_replayed_with_its_maximum_likelihood_priors() -> None:
 
 
 @pytest.mark.parametrize("kind", [TWTM, TWDA, LDA])
-@pytest.mark.parametrize("way", ["paper", "mixture", "map"])
-def test_the_bound_never_falls_between_prior_updates(kind: type[TWDA], way: str) -> None:
-    model = kind(4, random_state=0, inference=way, max_iter=35, tol=0, dtype="float64").fit(CORPUS)
+@pytest.mark.parametrize("method", ["paper", "mixture", "map"])
+def test_the_bound_does_not_fall_between_prior_updates(kind: type[TWDA], method: str) -> None:
+    model = kind(4, random_state=0, inference=method, max_iter=35, tol=0, dtype="float64").fit(CORPUS)
     change = np.diff(model.bound_)
     same_priors = ~np.isin(np.arange(1, 35), model.prior_updates_)
     assert np.all(change[same_priors] >= -1e-9 * np.abs(model.bound_[:-1][same_priors]))

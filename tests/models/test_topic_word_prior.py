@@ -1,4 +1,4 @@
-"""The prior of topics' words, learnt from held-out words."""
+"""The prior of the topics' words (beta), estimated from validation words."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,20 +15,20 @@ from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.priors.topic_words import log_occurrences, replace_word_prior, update_word_prior
 from tagtopic.models import LDA, TWDA, _settings
 from tagtopic.models._base import TagTopicModel
-from tagtopic.models._validation import HeldOut, hold_out
+from tagtopic.models._validation import ValidationWords, hold_out_words
 
 PLANTED = make_tagged_corpus(400, 8, 30, 600, model="twda", random_state=0).corpus
 TRAIN, TEST = PLANTED.split(0.5, 0)
 ESTIMATED: dict[str, Any] = {"topic_word_prior": "estimate", "random_state": 0}
 
 
-def as_in_em(beta: float) -> Any:
-    """After a few iterations under this mean beta: what ``update_word_prior`` asks for, and the sums behind psi."""
+def after_iterations(beta: float) -> Any:
+    """After a few iterations under this mean beta: the arguments of the update, and the counts behind psi."""
     model = TWDA(20, topic_word_prior=beta, dtype="float64", random_state=0)
-    with hold_out(TRAIN, 0.4, 0) as (training, held):
-        assert isinstance(held, HeldOut)
+    with hold_out_words(TRAIN, 0.4, 0) as (training, held):
+        assert isinstance(held, ValidationWords)
         assert isinstance(training, Corpus)
-        parameters, priors = _settings.start_parameters(model, training)
+        parameters, priors = _settings.initial_parameters(model, training)
         with LocalEngine(1).session(training, parameters, "map") as session:
             for _ in range(12):
                 empty = Statistics.empty_like(parameters)
@@ -44,15 +44,15 @@ def psi_under(beta: Any, counts: Any) -> Any:
     return (counts + beta[:, None]) / (counts.sum(axis=0) + beta.sum())
 
 
-def value_under(beta: Any, held: HeldOut, state: Any, parameters: Any, counts: Any) -> float:
+def value_under(beta: Any, held: ValidationWords, state: Any, parameters: Any, counts: Any) -> float:
     """The log probability of the held-out words by hand."""
     mixes, words = held.mixes(state, parameters), held.words.counts.toarray()
     return float((words * np.log(mixes @ psi_under(beta, counts).T + (words == 0))).sum())
 
 
 @pytest.mark.parametrize("start", [0.02, 3.0])
-def test_what_is_found_betters_held_out_words_more_than_its_neighbours(start: float) -> None:
-    held, state, parameters, priors, sizes, counts, occurrences = as_in_em(start)
+def test_the_update_is_a_local_maximum_on_validation_words(start: float) -> None:
+    held, state, parameters, priors, sizes, counts, occurrences = after_iterations(start)
     logs, beta = log_occurrences(occurrences), priors.beta
     with ThreadPool(1) as workers:
         found = update_word_prior(beta, logs, sizes, held, state, parameters, workers)
@@ -68,8 +68,8 @@ def test_what_is_found_betters_held_out_words_more_than_its_neighbours(start: fl
             assert value > value_under(other, held, state, parameters, counts) - 0.5
 
 
-def test_psi_is_what_the_m_step_would_have_made_of_the_other_prior() -> None:
-    _, _, parameters, priors, sizes, counts, _ = as_in_em(0.3)
+def test_psi_under_another_prior_is_that_of_the_m_step() -> None:
+    _, _, parameters, priors, sizes, counts, _ = after_iterations(0.3)
     beta = priors.beta * np.linspace(0.5, 2.0, len(priors.beta))
     with ThreadPool(2) as workers:
         made = replace_word_prior(parameters, sizes, priors.beta, beta, workers)
@@ -80,7 +80,7 @@ def test_psi_is_what_the_m_step_would_have_made_of_the_other_prior() -> None:
 
 
 @pytest.mark.parametrize("kind", [LDA, TWDA])
-def test_flat_topics_are_told_from_sharp_ones(kind: type[TagTopicModel]) -> None:
+def test_flatter_topics_have_a_larger_prior(kind: type[TagTopicModel]) -> None:
     means = {}
     for planted in (0.02, 2.0):
         corpus = make_tagged_corpus(400, 5, 20, 400, word_concentration=planted, random_state=1).corpus
@@ -88,7 +88,7 @@ def test_flat_topics_are_told_from_sharp_ones(kind: type[TagTopicModel]) -> None
     assert means[0.02] < means[2.0]
 
 
-def test_it_wins_where_the_start_is_wrong() -> None:
+def test_estimation_helps_where_the_default_is_wrong() -> None:
     corpus = make_tagged_corpus(300, 5, 20, 400, word_concentration=3.0, random_state=2).corpus
     train, test = corpus.split(0.5, 0)
     given = LDA(20, max_iter=80, random_state=0).fit(train)
@@ -96,7 +96,7 @@ def test_it_wins_where_the_start_is_wrong() -> None:
     assert learnt.perplexity(test) < given.perplexity(test)
 
 
-def test_nothing_is_told_of_words_that_were_held_out_to_learn_the_prior_alone() -> None:
+def test_words_held_out_for_the_prior_alone_are_not_in_the_history() -> None:
     model = TWDA(4, max_iter=25, **ESTIMATED).fit(TRAIN)
     assert set(model.history_) == {"bound"}
     assert model.prior_updates_ == (10, 20)
@@ -104,19 +104,19 @@ def test_nothing_is_told_of_words_that_were_held_out_to_learn_the_prior_alone() 
     assert model.best_iteration_ == model.n_iter_
 
 
-def test_with_words_to_watch_the_best_iteration_is_kept() -> None:
+def test_with_a_validation_fraction_the_best_iteration_is_kept() -> None:
     model = TWDA(4, max_iter=25, validation_fraction=0.3, patience=25, **ESTIMATED).fit(TRAIN)
     assert len(model.validation_perplexity_) == 25
     assert model.best_iteration_ == np.argmin(model.validation_perplexity_) + 1
 
 
-def test_without_any_held_out_words_it_stays_where_it_starts() -> None:
+def test_without_validation_words_the_prior_keeps_its_initial_value() -> None:
     model = TWDA(4, max_iter=25, validation_fraction=0, **ESTIMATED).fit(TRAIN)
     given = TWDA(4, max_iter=25, random_state=0).fit(TRAIN)
     np.testing.assert_array_equal(model.topic_word_prior_, given.topic_word_prior_)
 
 
-def test_threads_change_no_bit() -> None:
+def test_the_prior_is_bit_identical_for_any_threads() -> None:
     models = [TWDA(4, max_iter=32, n_jobs=n_jobs, **ESTIMATED).fit(TRAIN) for n_jobs in (1, 2, 3)]
     for other in models[1:]:
         assert other.topic_word_prior_.tobytes() == models[0].topic_word_prior_.tobytes()
@@ -133,7 +133,7 @@ def test_a_resumed_fit_ends_with_the_same_bits(stopped_after: int, tmp_path: Pat
         np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name), err_msg=name)
 
 
-def test_passes_in_batches_learn_it_too() -> None:
+def test_online_learning_estimates_it_too() -> None:
     settings: dict[str, Any] = {"learning": "online", "batch_size": 64, "max_iter": 4}
     model = TWDA(4, **settings, **ESTIMATED).fit(TRAIN)
     given = TWDA(4, **settings, random_state=0).fit(TRAIN)
@@ -141,7 +141,7 @@ def test_passes_in_batches_learn_it_too() -> None:
     assert np.all(model.topic_word_prior_ > 0)
 
 
-def test_documents_that_arrive_find_what_was_learnt() -> None:
+def test_partial_fit_keeps_the_estimate() -> None:
     model = TWDA(4, max_iter=30, **ESTIMATED).fit(TRAIN)
     learnt = model.topic_word_prior_
     model.partial_fit(TEST)
@@ -150,7 +150,7 @@ def test_documents_that_arrive_find_what_was_learnt() -> None:
     assert first.topic_word_prior_.mean() == pytest.approx(_settings.TOPIC_WORD_SCALE)
 
 
-def test_priors_are_kept_as_they_were_learnt(tmp_path: Path) -> None:
+def test_the_estimate_is_in_the_model_file(tmp_path: Path) -> None:
     model = TWDA(4, max_iter=30, **ESTIMATED).fit(TRAIN)
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(TWDA.load(tmp_path / "model").topic_word_prior_, model.topic_word_prior_)
