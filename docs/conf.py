@@ -1,4 +1,4 @@
-"""The site: `make docs` builds it, offline, with warnings as errors."""
+"""Configuration of the documentation; `make docs` builds it offline, with warnings as errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "command_line", "mathml"]
 exclude_patterns = ["extensions"]
 myst_enable_extensions = ["dollarmath", "deflist"]
-myst_heading_anchors = 3  # so that pages can link to each other's sections, and a wrong link is an error
+myst_heading_anchors = 3  # pages can link to sections of other pages, and a broken link is an error
 
 default_role = "literal"
 autodoc_typehints_format = "short"
@@ -41,9 +41,9 @@ _SECTIONS = Config(napoleon_use_rtype=False, napoleon_use_ivar=True)
 
 
 def _read_sections(app: Any, what: str, name: str, described: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings have numpydoc's sections, with a colon after each parameter's name, which numpydoc does without.
+    """Parse numpydoc sections, also where a parameter's name is followed by a colon without a type.
 
-    A property is read as a method is: else what stands before its first colon would be taken for its type.
+    Properties are parsed like methods: otherwise the text before the first colon would be taken for a type.
     """
     plain = [_NAME_LINE.sub(r"\1", line) for line in lines]
     kind = "method" if what in ("property", "attribute") else what
@@ -51,5 +51,5 @@ def _read_sections(app: Any, what: str, name: str, described: Any, options: Any,
 
 
 def setup(app: Any) -> None:
-    """Let docstrings be read as they are written."""
+    """Register the docstring parser."""
     app.connect("autodoc-process-docstring", _read_sections)

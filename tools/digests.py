@@ -46,11 +46,11 @@ LEARNT = (
     "validation_perplexity_",
 )
 PLAUSIBILITY = ("plausibility", "belongs")
-"""The audit's column, under its name and the one it had before."""
+"""The audit's column: its present name and its former one."""
 
 
 def digest(*values: Any) -> str:
-    """The SHA-256 of arrays, numbers and strings."""
+    """Return the SHA-256 of arrays, numbers and strings."""
     found = hashlib.sha256()
     for value in values:
         array = np.asarray(value)
@@ -59,45 +59,45 @@ def digest(*values: Any) -> str:
     return found.hexdigest()[:20]
 
 
-def say(name: str, *values: Any) -> None:
-    """Print one line."""
+def print_digest(name: str, *values: Any) -> None:
+    """Print the name of a result and its digest."""
     print(f"{name:<60} {digest(*values)}", flush=True)
 
 
 def learnt(model: Any) -> list[Any]:
-    """The learnt arrays of a model."""
+    """Return the learnt arrays of a model."""
     return [value for name in LEARNT if (value := getattr(model, name)) is not None]
 
 
 def csr(matrix: Any) -> list[Any]:
-    """A sparse matrix as three arrays."""
+    """Return a sparse matrix as three arrays."""
     matrix = sp.csr_array(matrix)
     return [matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data]
 
 
-def answers(name: str, model: Any, corpus: Corpus) -> None:
-    """What the model answers about documents."""
+def queries(name: str, model: Any, corpus: Corpus) -> None:
+    """Digest what a model computes for documents."""
     some = corpus[:300]
-    say(f"{name} transform", model.transform(some))
+    print_digest(f"{name} transform", model.transform(some))
     if not len(model.tag_names_):
         return
     weights, latent = model.tag_weights(some, return_latent=True)
-    say(f"{name} tag_weights", *csr(weights), latent)
+    print_digest(f"{name} tag_weights", *csr(weights), latent)
     drawn = model.tag_weights(some[:50], intervals=0.9)
-    say(f"{name} intervals", *csr(drawn.mean), *csr(drawn.low), *csr(drawn.high))
-    say(f"{name} predict_tags", repr(model.predict_tags(some, n=10)))
-    say(f"{name} predict_tags by likelihood", repr(model.predict_tags(some, n=10, method="likelihood")))
+    print_digest(f"{name} intervals", *csr(drawn.mean), *csr(drawn.low), *csr(drawn.high))
+    print_digest(f"{name} predict_tags", repr(model.predict_tags(some, n=10)))
+    print_digest(f"{name} predict_tags by likelihood", repr(model.predict_tags(some, n=10, method="likelihood")))
     audit = model.audit_tags(corpus)
     for table, columns in ((audit.entries, ("p_value", "weight")), (audit.tags, ("p_value", "weight"))):
         which = next(name for name in PLAUSIBILITY if name in table.table().column_names)
-        say(f"{name} audit_tags", *(table.column(column) for column in (which, *columns)))
-    say(f"{name} duplicates", repr([(pair.first, pair.second) for pair in audit.duplicates]))
-    say(f"{name} similar_tags", repr(model.similar_tags(model.tag_names_[0], n=10)))
-    say(f"{name} perplexity", model.perplexity(some), model.perplexity(some, method="fitted"))
+        print_digest(f"{name} audit_tags", *(table.column(column) for column in (which, *columns)))
+    print_digest(f"{name} duplicates", repr([(pair.first, pair.second) for pair in audit.duplicates]))
+    print_digest(f"{name} similar_tags", repr(model.similar_tags(model.tag_names_[0], n=10)))
+    print_digest(f"{name} perplexity", model.perplexity(some), model.perplexity(some, method="fitted"))
 
 
 def fits(corpora: dict[str, Corpus]) -> None:
-    """Every model, method and way of learning."""
+    """Fit every model by every method, batch and online."""
     for place, corpus in corpora.items():
         for method in METHODS:
             for learning in ("batch", "online"):
@@ -114,13 +114,13 @@ def fits(corpora: dict[str, Corpus]) -> None:
                         progress=False,
                     ).fit(corpus)
                     name = f"{place} {kind.__name__} {method} {learning}"
-                    say(name, *learnt(model))
+                    print_digest(name, *learnt(model))
                     if method in ("collapsed", "paper"):
-                        answers(name, model, corpus)
+                        queries(name, model, corpus)
 
 
 def settings(corpus: Corpus) -> None:
-    """Settings away from the defaults: priors, starts, precision, validation, partial fits."""
+    """Fit with other settings than the defaults: priors, initialisation, precision, validation, partial fits."""
     cases: dict[str, dict[str, Any]] = {
         "float64": {"dtype": "float64"},
         "estimate": dict.fromkeys(
@@ -135,17 +135,17 @@ def settings(corpus: Corpus) -> None:
     }
     for case, given in cases.items():
         model = TWDA(6, max_iter=25, random_state=3, progress=False, **given).fit(corpus)
-        say(f"settings {case}", *learnt(model))
+        print_digest(f"settings {case}", *learnt(model))
     model = TWDA(6, max_iter=10, random_state=3, progress=False).fit(corpus[:500])
     model.partial_fit(corpus[500:])
-    say("settings partial_fit", *learnt(model))
-    answers("settings partial_fit", model, corpus)
+    print_digest("settings partial_fit", *learnt(model))
+    queries("settings partial_fit", model, corpus)
     model.fit_weight_prior(corpus[:200])
-    say("settings fit_weight_prior", *learnt(model))
+    print_digest("settings fit_weight_prior", *learnt(model))
 
 
 def texts() -> None:
-    """Texts to words: tokenizer, stop words, bigrams, rare words and tags."""
+    """Digest corpora made from texts: tokenizer, stop words, bigrams, rare words and tags."""
     texts = _texts(load_python_docs(["json", "email", "asyncio"], min_df=1, min_tag_documents=1))
     cases: dict[str, dict[str, Any]] = {
         "plain": {},
@@ -157,12 +157,14 @@ def texts() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = Corpus.from_texts(texts, [[f"length:{len(text) // 200}"] for text in texts], **given)
-        say(f"texts {name}", *csr(made.counts), *csr(made.tags), repr(list(made.words)), repr(list(made.tag_names)))
-    say("texts", repr(texts))
+        print_digest(
+            f"texts {name}", *csr(made.counts), *csr(made.tags), repr(list(made.words)), repr(list(made.tag_names))
+        )
+    print_digest("texts", repr(texts))
 
 
 def _texts(corpus: Corpus) -> list[str]:
-    """Texts made of the corpus's own words, in a fixed order: the same whichever version keeps them."""
+    """Return texts made of the words of a corpus in a fixed order, equal for all versions."""
     counts = sp.csr_array(corpus.counts)
     words = np.array(list(corpus.words))
     rows = (counts[[i]] for i in range(len(corpus)))
@@ -170,7 +172,7 @@ def _texts(corpus: Corpus) -> list[str]:
 
 
 def report(corpus: Corpus) -> None:
-    """The numbers that stand in the tables of a report, and its CSV files."""
+    """Digest the numbers in the tables of a report."""
     from tagtopic.explore import Explorer, ReportLimits, write_report
 
     model = TWDA(6, max_iter=25, random_state=3, progress=False).fit(corpus)
@@ -180,7 +182,7 @@ def report(corpus: Corpus) -> None:
         pages = list(_pages(path.read_text("utf-8")))
     cells = [re.sub(r"<[^>]*>", " ", cell) for page in pages for cell in re.findall(r"<td[^>]*>(.*?)</td>", page, re.S)]
     numbers = [number for cell in cells for number in re.findall(r"\d[\d.,]*", cell)]
-    say("report numbers", repr(sorted(numbers)))
+    print_digest("report numbers", repr(sorted(numbers)))
     print(f"{'report numbers found':<60} {len(numbers)}")
 
 
@@ -194,7 +196,7 @@ def _pages(html: str) -> Iterator[str]:
 
 
 def on_spark(corpus: Corpus) -> None:
-    """The same fits by a cluster, each way to learn pi."""
+    """Fit on a cluster, with each update of pi."""
     from tagtopic.engines import SparkEngine
     from tagtopic.testing import SparkCluster
 
@@ -213,13 +215,13 @@ def on_spark(corpus: Corpus) -> None:
                     **estimated,
                 )
                 model.fit(corpus, engine=engine)
-                say(f"spark {kind.__name__} {method} {update}", *learnt(model))
+                print_digest(f"spark {kind.__name__} {method} {update}", *learnt(model))
             if hasattr(engine, "close"):
                 engine.close()
 
 
-def saved(folder: Path, *, write: bool) -> None:
-    """A model and a corpus in files."""
+def saved_files(folder: Path, *, write: bool) -> None:
+    """Save a model and a corpus, or digest those that another version saved."""
     corpus = make_tagged_corpus(400, 4, 12, 300, model="twda", random_state=5).corpus
     if write:
         model = TWDA(4, max_iter=10, random_state=3, progress=False).fit(corpus)
@@ -227,9 +229,9 @@ def saved(folder: Path, *, write: bool) -> None:
         corpus.save(folder / "corpus")
         return
     model, found = TWDA.load(folder / "model.tagtopic"), Corpus.open(folder / "corpus")
-    say("opened model", *learnt(model))
-    say("opened corpus", *csr(found.counts), *csr(found.tags), repr(list(found.words)))
-    answers("opened model", model, found)
+    print_digest("opened model", *learnt(model))
+    print_digest("opened corpus", *csr(found.counts), *csr(found.tags), repr(list(found.words)))
+    queries("opened model", model, found)
 
 
 def main() -> None:
@@ -240,7 +242,7 @@ def main() -> None:
     parser.add_argument("--open", type=Path, help="digest what another version saved in this folder, and stop")
     asked = parser.parse_args()
     if asked.write or asked.open:
-        saved(asked.write or asked.open, write=bool(asked.write))
+        saved_files(asked.write or asked.open, write=bool(asked.write))
         return
     planted = make_tagged_corpus(900, 6, 30, 500, model="twtm", noise_tags=0.3, random_state=1).corpus
     hybrid = make_tagged_corpus(900, 6, 30, 500, model="twda", untagged=0.2, random_state=2).corpus

@@ -1,9 +1,9 @@
-"""Does what we would publish work on a machine that has nothing?
+"""Check that the published package works in an empty environment.
 
 python tools/install_check.py [PYTHON]
 
-Builds the sdist, the wheel from the sdist, and installs the wheel into bare environments: without extras, with each
-extra alone, with all together. In each it learns from a few documents and uses what the extra is for.
+Builds the sdist and from it the wheel, and installs the wheel into empty environments: without extras, with each extra
+alone, with all together. In each it fits a few documents and uses what the extra provides.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-LEARN = """
+FIT = """
 from tagtopic import TWDA, Corpus
 corpus = Corpus.from_texts(["a ship in space", "police hunt a killer"] * 5, [["space"], ["crime"]] * 5)
 model = TWDA(2, random_state=0).fit(corpus)
@@ -36,17 +36,17 @@ TOGETHER = "explore,spark,experiments"
 
 
 def main(python: str) -> None:
-    """Build, then try each."""
+    """Build the wheel and try each extra."""
     with tempfile.TemporaryDirectory() as folder:
-        wheel = built(Path(folder))
+        wheel = build_wheel(Path(folder))
         print(f"built {wheel.name} ({wheel.stat().st_size / 1000:.0f} kB)", flush=True)
         for extra in [*USES, TOGETHER]:
-            code = LEARN + "\n".join(USES[part] for part in extra.split(","))
-            tried(wheel, extra, code, python, Path(folder) / f"venv-{extra or 'plain'}")
+            code = FIT + "\n".join(USES[part] for part in extra.split(","))
+            try_extra(wheel, extra, code, python, Path(folder) / f"venv-{extra or 'plain'}")
 
 
-def built(folder: Path) -> Path:
-    """The wheel, made from the unpacked sdist as an installer would make it."""
+def build_wheel(folder: Path) -> Path:
+    """Build the wheel from the unpacked sdist, as an installer would."""
     from hatchling.builders.sdist import SdistBuilder
     from hatchling.builders.wheel import WheelBuilder
 
@@ -57,8 +57,8 @@ def built(folder: Path) -> Path:
     return Path(next(WheelBuilder(str(unpacked)).build(directory=str(folder))))
 
 
-def tried(wheel: Path, extra: str, code: str, python: str, venv: Path) -> None:
-    """Install with an extra in a new environment, and use it there, in an empty home."""
+def try_extra(wheel: Path, extra: str, code: str, python: str, venv: Path) -> None:
+    """Install the wheel with an extra in a new environment, and use it with an empty home directory."""
     subprocess.run([python, "-m", "venv", venv], check=True)
     inner = str(venv / "bin" / "python")
     wanted = f"{wheel}[{extra}]" if extra else str(wheel)

@@ -1,9 +1,8 @@
-"""Let Java keep Spark's classes ready to load: a Java of the tests then starts in about two thirds of the time.
+"""Write a class-data archive of Spark's classes: Java then starts in about two thirds of the time.
 
 python tools/java_archive.py build/spark.jsa
 
-A small job runs and Java writes down the classes that it needed. Where there is no Java, nothing is written, and tests
-run without it.
+Java records the classes that a small job loads. Without Java nothing is written, and the tests run without the archive.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ context.stop()
 
 
 def main(archive: Path) -> None:
-    """Write the archive beside its place, and move it there when it is whole."""
+    """Write the archive to a temporary file and rename it when it is complete."""
     archive.parent.mkdir(parents=True, exist_ok=True)
     partial = archive.with_suffix(".partial")
     partial.unlink(missing_ok=True)
@@ -35,7 +34,7 @@ def main(archive: Path) -> None:
     )
     if done.returncode or not partial.exists():
         why = "".join(done.stderr.strip().splitlines()[-1:])
-        print(f"no archive of Spark's classes, so tests take longer: {why}")
+        print(f"no archive of Spark's classes; tests take longer: {why}")
     else:
         partial.replace(archive)
 

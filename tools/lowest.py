@@ -2,8 +2,8 @@
 
 python tools/lowest.py [EXTRA | EXTRA:PACKAGE,PACKAGE ...] > lowest.txt
 
-Only what is named there is pinned; what those packages need in turn is as new as they allow. Of an extra that holds
-tools too, such as `test`, the packages that matter can be named.
+Only direct dependencies are pinned; indirect ones are as new as these allow. For an extra that also contains tools,
+such as `test`, the relevant packages can be named.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[\w,]+\])?>=(?P<lowest>[\w.]+)(,<
 
 
 def name_of(requirement: str) -> str:
-    """The package that a requirement is about."""
+    """Return the package of a requirement."""
     return re.split(r"[^\w.-]", requirement)[0]
 
 
 def lowest(extras: list[str], pyproject: Path = PYPROJECT) -> list[str]:
-    """The constraints of the package itself and of some extras; an extra may take in others."""
+    """Return the constraints of the package and of some extras, which may include other extras."""
     project = tomllib.loads(pyproject.read_text("utf-8"))["project"]
     optional = project["optional-dependencies"]
     found: set[str] = set()
-    waiting = [*project["dependencies"], *(f"tagtopic[{extra}]" for extra in extras if ":" not in extra)]
+    pending = [*project["dependencies"], *(f"tagtopic[{extra}]" for extra in extras if ":" not in extra)]
     for extra, _, names in (extra.partition(":") for extra in extras if ":" in extra):
-        waiting += [requirement for requirement in optional[extra] if name_of(requirement) in names.split(",")]
-    while waiting:
-        requirement = waiting.pop()
-        if taken := re.fullmatch(r"tagtopic\[(.+)\]", requirement):
-            waiting += [inner for extra in taken[1].split(",") for inner in optional[extra.strip()]]
-        elif told := REQUIREMENT.fullmatch(requirement):
-            found.add(f"{told['name']}=={told['lowest']}")
+        pending += [requirement for requirement in optional[extra] if name_of(requirement) in names.split(",")]
+    while pending:
+        requirement = pending.pop()
+        if nested := re.fullmatch(r"tagtopic\[(.+)\]", requirement):
+            pending += [inner for extra in nested[1].split(",") for inner in optional[extra.strip()]]
+        elif match := REQUIREMENT.fullmatch(requirement):
+            found.add(f"{match['name']}=={match['lowest']}")
         else:
             raise ValueError(f"pyproject.toml says {requirement!r}: expected a lower bound, as in 'numpy>=2.0'")
     return sorted(found, key=str.lower)

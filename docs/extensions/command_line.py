@@ -1,4 +1,4 @@
-"""The directive `command-line`: every command of `tagtopic` with its options, told by the application itself."""
+"""The directive `command-line`: all commands of `tagtopic` with their options, from the application itself."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tagtopic.cli.main import app as application
 
 
 class CommandLine(SphinxDirective):
-    """Puts a section for each command where it stands."""
+    """Insert a section for each command."""
 
     def run(self) -> list[nodes.Node]:
-        """The sections."""
+        """Return the nodes of the sections."""
         return self.parse_text_to_nodes("\n".join(command_lines()), allow_section_headings=True)
 
 
 def command_lines() -> Iterator[str]:
-    """The commands as Markdown, in the order of `tagtopic --help`."""
+    """Yield the commands as Markdown, in the order of `tagtopic --help`."""
     group = typer.main.get_command(application)
     for name, command in _commands(group, "tagtopic"):
         context = typer.Context(command, info_name=name)
@@ -57,6 +57,6 @@ def _escaped(text: str) -> str:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Add the directive."""
+    """Register the directive."""
     app.add_directive("command-line", CommandLine)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

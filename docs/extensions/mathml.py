@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw themselves: no script, no fonts, nothing from elsewhere."""
+"""Render formulas as MathML, which browsers support natively: no scripts, no fonts, no downloads."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def _display(translator: Any, node: Any) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Offer `html_math_renderer = "mathml"`."""
+    """Register `html_math_renderer = "mathml"`."""
     app.add_html_math_renderer("mathml", (_inline, None), (_display, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
