@@ -37,8 +37,8 @@ class Selection:
 
     Examples
     --------
-    >>> from tagtopic.experiments import Choice
-    >>> Choice(kinds=["author"], min_tag_documents=5).documents is None
+    >>> from tagtopic.experiments import Selection
+    >>> Selection(kinds=["author"], min_tag_documents=5).documents is None
     True
     """
 
@@ -61,8 +61,8 @@ class Dataset:
 
     Examples
     --------
-    >>> from tagtopic.experiments import planted
-    >>> dataset = planted(quick=True)
+    >>> from tagtopic.experiments import planted_dataset
+    >>> dataset = planted_dataset(quick=True)
     >>> len(dataset.corpus) == len(dataset.labels)
     True
     """
@@ -120,8 +120,8 @@ def embedded_dataset(*, quick: bool = False, packages: Sequence[str] | None = No
 
     Examples
     --------
-    >>> from tagtopic.experiments import embedded
-    >>> dataset = embedded(quick=True, packages=["json", "email"])
+    >>> from tagtopic.experiments import embedded_dataset
+    >>> dataset = embedded_dataset(quick=True, packages=["json", "email"])
     >>> set(dataset.labels.tag_kinds)
     {'package'}
     """
@@ -148,8 +148,8 @@ def planted_dataset(*, quick: bool = False) -> Dataset:
 
     Examples
     --------
-    >>> from tagtopic.experiments import planted
-    >>> planted(quick=True).corpus.n_tags
+    >>> from tagtopic.experiments import planted_dataset
+    >>> planted_dataset(quick=True).corpus.n_tags
     40
     """
     from tagtopic.datasets import make_tagged_corpus
@@ -183,9 +183,9 @@ def select_dataset(corpus: Corpus, selection: Selection) -> Dataset:
     Examples
     --------
     >>> from tagtopic import Corpus
-    >>> from tagtopic.experiments import Choice, select
+    >>> from tagtopic.experiments import Selection, select_dataset
     >>> corpus = Corpus.from_counts([[1, 2], [2, 1]], [["author:Ada", "genre:note"], ["genre:letter"]])
-    >>> dataset = select(corpus, Choice(labels="genre"))
+    >>> dataset = select_dataset(corpus, Selection(labels="genre"))
     >>> len(dataset.corpus), dataset.corpus.tag_names
     (1, ('author:Ada',))
     """

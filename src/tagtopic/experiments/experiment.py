@@ -51,11 +51,33 @@ class Plan:
     jobs: int | None = None
 
     def chosen(self, models: Sequence[str]) -> list[str]:
-        """Return those of the models that are asked for."""
+        """Select models.
+
+        Parameters
+        ----------
+        models : sequence of str
+            The models of an experiment.
+
+        Returns
+        -------
+        list of str
+            Those of them that the plan includes.
+        """
         return [name for name in models if self.models is None or name in self.models]
 
     def fold_numbers(self, full: int) -> range:
-        """Return the folds to measure: ``full`` of them unless the plan says otherwise."""
+        """Select cross-validation folds.
+
+        Parameters
+        ----------
+        full : int
+            Number of folds in a full run.
+
+        Returns
+        -------
+        range
+            The folds to measure.
+        """
         return range(min(self.folds or (1 if self.quick else full), FOLDS))
 
 
