@@ -1,4 +1,4 @@
-"""Settings for every test."""
+"""Settings of all tests."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# kernels compile at their first call, so no deadline; in CI the same examples every time
+# kernels compile at their first call, so no deadline; reproducible examples in CI
 settings.register_profile("tagtopic", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("tagtopic")
 
 
 @pytest.fixture
 def no_room() -> Callable[[], AbstractContextManager[None]]:
-    """A context in which files do not grow beyond 130 bytes, as on a full disk: the header of an array, and no more."""
+    """Return a context in which files cannot exceed 130 bytes, as on a full disk: the header of an array fits."""
     resource: Any = pytest.importorskip("resource")
 
     @contextmanager
@@ -31,7 +31,7 @@ def no_room() -> Callable[[], AbstractContextManager[None]]:
 
 
 LONGEST = (
-    "tests/integration/test_",  # with Spark, which wait for Java half of the time
+    "tests/integration/test_",  # Spark: half of the time is spent waiting for Java
     "tests/models/test_planted_truth.py",
     "tests/integration/browser/",
     "tests/test_",
@@ -43,7 +43,7 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest come first: a worker that began one of them at the end would go on alone."""
+    """Run the longest tests first, so that no worker is left with one of them at the end."""
 
     def rank(item: pytest.Item) -> int:
         return next((rank for rank, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Files stay together on a worker, and so do those that share a Spark cluster: one is enough for two cores."""
+    """Keep the tests of a file on one worker, and all that share a Spark cluster: one is enough for two cores."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):  # type: ignore[misc]

@@ -1,9 +1,8 @@
-"""Runs what a page of documentation says can be done.
+"""Run the examples of a documentation page.
 
-Blocks of `python` are run one after the other, in one namespace and an empty folder; lines of `sh` are commands of
-`tagtopic`. What a plain `text` block shows right after one of them must be what it printed (an ellipsis stands for
-anything). Other languages (`bash`, a `code-block`) are shown only: installations, clusters, output that differs from
-machine to machine.
+`python` blocks are run one after the other, in one namespace and an empty folder; the lines of `sh` blocks are commands
+of `tagtopic`. A plain `text` block that follows one of them must equal its output (an ellipsis matches anything). Other
+languages (`bash`, a `code-block`) are not run: installations, clusters, output that differs between machines.
 """
 
 import doctest
@@ -22,12 +21,12 @@ from tagtopic.cli.main import run
 
 ROOT = Path(__file__).parent.parent
 _FENCE = re.compile(r"^```(?P<language>[\w{}-]*)[^\n]*\n(?P<code>.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-_SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @dataclass(frozen=True)
 class Block:
-    """Code of a page, the line that it begins at, and what the page shows it to print."""
+    """A code block of a page, its line, and its expected output."""
 
     language: str
     code: str
@@ -36,24 +35,24 @@ class Block:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """The blocks of a page that are run."""
+    """Yield the blocks of a page that are run."""
     text = page.read_text("utf-8")
     found = list(_FENCE.finditer(text))
     for fence, after in zip(found, [*found[1:], None], strict=True):
         if fence["language"] not in ("python", "sh"):
             continue
-        shown = None
+        expected = None
         if after and after["language"] == "text" and not text[fence.end() : after.start()].strip():
-            shown = after["code"]
-        yield Block(fence["language"], fence["code"], text.count("\n", 0, fence.start()) + 2, shown)
+            expected = after["code"]
+        yield Block(fence["language"], fence["code"], text.count("\n", 0, fence.start()) + 2, expected)
 
 
 def run_page(
     page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> dict[str, Any]:
-    """Run a page from top to bottom; the names that its code has made."""
+    """Run a page from top to bottom; return the namespace of its code."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # which the command line replaces
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # replaced by the command line
     names: dict[str, Any] = {}
     capsys.readouterr()
     for block in blocks(page):
@@ -64,7 +63,7 @@ def run_page(
         else:
             printed = "".join(_run_command(line, where, monkeypatch, capsys) for line in _commands(block.code))
         if block.output is not None:
-            same = doctest.OutputChecker().check_output(block.output.replace("…", "..."), printed, _SAME)
+            same = doctest.OutputChecker().check_output(block.output.replace("…", "..."), printed, _FLAGS)
             assert same, f"{where} prints\n{printed}"
     return names
 
@@ -80,5 +79,5 @@ def _run_command(line: str, where: str, monkeypatch: pytest.MonkeyPatch, capsys:
         run()
     out, err = capsys.readouterr()
     assert not end.value.code, f"{where}: {line}\n{err}"
-    assert out or "wrote" in err, f"{where}: {line} says nothing"
+    assert out or "wrote" in err, f"{where}: {line} has no output"
     return out

@@ -1,4 +1,4 @@
-"""Time to the first result: nothing heavy at import, and nothing compiled twice."""
+"""Import time: no heavy imports, and compiled kernels are reused."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ def python(code: str) -> str:
 
 
 @pytest.mark.parametrize("code", ["import tagtopic", "import tagtopic.cli.main", VERSION])
-def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
+def test_heavy_packages_are_imported_on_first_use(code: str) -> None:
     heavy = {
         "numpy", "numba", "sklearn", "scipy", "pyarrow", "narwhals", "safetensors", "pandas", "polars", "plotly",
         "matplotlib", "fastapi", "pydantic", "uvicorn", "jinja2", "pyspark", "gensim", "tomotopy",
@@ -39,7 +39,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
     assert not heavy & set(loaded)
 
 
-def test_importing_the_models_imports_no_extra() -> None:
+def test_importing_the_models_imports_no_optional_package() -> None:
     loaded = python("import sys; from tagtopic import TWDA, Corpus; print(*sys.modules)").split()
     assert not {"pyspark", "gensim", "tomotopy", "polars", "matplotlib", "rich"} & set(loaded)
 

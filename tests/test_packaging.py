@@ -1,4 +1,4 @@
-"""What would be published holds what it should, and nothing else. (`make install-check` installs it.)"""
+"""Contents and metadata of wheel and sdist. (`make install-check` installs them.)"""
 
 import re
 import tarfile
@@ -23,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(built)
 
 
-def test_the_wheel_holds_the_package_and_its_licence(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_contains_the_package_and_its_licence(wheel: zipfile.ZipFile) -> None:
     names = wheel.namelist()
     about = f"tagtopic-{__version__}.dist-info"
     assert {name.split("/")[0] for name in names} == {"tagtopic", about}
@@ -35,40 +35,42 @@ def test_the_wheel_holds_the_package_and_its_licence(wheel: zipfile.ZipFile) -> 
     assert sources == {name for name in names if name.endswith(".py")}
 
 
-def test_the_wheel_says_what_it_is(wheel: zipfile.ZipFile) -> None:
-    told = wheel.read(f"tagtopic-{__version__}.dist-info/METADATA").decode()
+def test_the_wheel_has_metadata(wheel: zipfile.ZipFile) -> None:
+    metadata = wheel.read(f"tagtopic-{__version__}.dist-info/METADATA").decode()
     for line in (f"Version: {__version__}", "License-Expression: Apache-2.0", "Requires-Python: >=3.11"):
-        assert f"{line}\n" in told
-    assert set(re.findall(r"^Provides-Extra: (.+)$", told, flags=re.MULTILINE)) == set(PROJECT["optional-dependencies"])
-    assert "# tagtopic" in told  # the README is its description
+        assert f"{line}\n" in metadata
+    assert set(re.findall(r"^Provides-Extra: (.+)$", metadata, flags=re.MULTILINE)) == set(
+        PROJECT["optional-dependencies"]
+    )
+    assert "# tagtopic" in metadata  # the README
 
 
-def test_the_sdist_can_be_tested_and_documented_and_has_no_junk(tmp_path: Path) -> None:
+def test_the_sdist_contains_sources_tests_and_documentation_only(tmp_path: Path) -> None:
     from hatchling.builders.sdist import SdistBuilder
 
     with tarfile.open(next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path)))) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     tops = {name.split("/")[0] for name in names}
-    wanted = {"src", "tests", "benchmarks", "docs", "tools", "Makefile", "constraints.txt", "LICENSE", "README.md"}
-    wanted |= {"CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "NOTICE"}
-    wanted |= {"pyproject.toml", "PKG-INFO", ".gitignore"}
-    assert tops == wanted
+    expected = {"src", "tests", "benchmarks", "docs", "tools", "Makefile", "constraints.txt", "LICENSE", "README.md"}
+    expected |= {"CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "NOTICE"}
+    expected |= {"pyproject.toml", "PKG-INFO", ".gitignore"}
+    assert tops == expected
     assert not [name for name in names if re.search(r"__pycache__|\.py[co]$|\.nb[ic]$|\.tagtopic$|(^|/)\.venv", name)]
 
 
-def test_the_citation_has_the_version_of_the_package() -> None:
+def test_the_citation_has_the_package_version() -> None:
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 def test_every_dependency_has_a_lower_bound() -> None:
     found = lowest(list(PROJECT["optional-dependencies"]))
     assert "numpy==2.0" in found
-    assert "tomotopy==0.14" in lowest(["experiments"])  # which takes in the baselines
+    assert "tomotopy==0.14" in lowest(["experiments"])  # which includes the baselines
     assert not any(line.startswith("pytest") for line in lowest(["test:pandas,polars"]))
     assert any(line.startswith("pandas==") for line in lowest(["test:pandas,polars"]))
 
 
-def test_what_continuous_integration_installs_is_pinned() -> None:
+def test_all_dependencies_are_pinned_in_the_constraints() -> None:
     pinned = {line.partition("==")[0].lower() for line in (ROOT / "constraints.txt").read_text("utf-8").split()}
     named = {line.partition("==")[0].lower() for line in lowest(list(PROJECT["optional-dependencies"]))}
     assert named <= pinned, named - pinned

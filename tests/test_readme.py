@@ -1,4 +1,4 @@
-"""What the README says can be done is done here."""
+"""The examples of the README run."""
 
 import re
 from pathlib import Path
@@ -14,11 +14,11 @@ def test_every_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = run_page(PAGE, tmp_path, monkeypatch, capsys)["model"]
-    assert {model.top_words(topic, 1)[0][0] for topic in range(2)} == {"detective", "ship"}  # as a reader expects
+    assert {model.top_words(topic, 1)[0][0] for topic in range(2)} == {"detective", "ship"}
     assert sum(len(block.code.splitlines()) for block in blocks(PAGE) if block.language == "sh") > 5
 
 
-def test_the_two_commands_are_targets_of_the_makefile() -> None:
+def test_make_commands_are_targets_of_the_makefile() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     commands = re.findall(r"^make (\w+)$", README, flags=re.MULTILINE)
     assert commands == ["demo", "test"]
@@ -26,6 +26,6 @@ def test_the_two_commands_are_targets_of_the_makefile() -> None:
     assert re.search(r"^demo:.*\n\t.*tagtopic demo$", makefile, flags=re.MULTILINE)
 
 
-def test_every_file_it_points_to_is_there() -> None:
+def test_linked_files_exist() -> None:
     for path in re.findall(r"\]\(((?!http)[^)#]+)\)", README):
         assert (ROOT / path).exists(), path

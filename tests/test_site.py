@@ -1,4 +1,4 @@
-"""The site builds without a warning and needs nothing from elsewhere."""
+"""The documentation builds without warnings and loads nothing from other hosts."""
 
 import re
 import subprocess
@@ -16,12 +16,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("furo", reason="the extra docs is not installed")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", f"{folder}/doctrees"]
-    outcome = subprocess.run([*command, str(DOCS), str(folder)], capture_output=True, text=True)
-    assert outcome.returncode == 0, outcome.stderr  # a broken link, a page in no table of contents, a bad docstring
+    done = subprocess.run([*command, str(DOCS), str(folder)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr  # a broken link, a page without toctree, a malformed docstring
     return folder
 
 
-def test_every_command_and_public_name_has_its_place(site: Path) -> None:
+def test_commands_and_public_names_are_documented(site: Path) -> None:
     commands = (site / "reference" / "command-line.html").read_text("utf-8")
     for command in ("fit", "predict", "search-topics", "serve", "experiment"):
         assert f'id="tagtopic-{command}"' in commands
@@ -30,18 +30,18 @@ def test_every_command_and_public_name_has_its_place(site: Path) -> None:
     assert all(f'id="tagtopic.{name}"' in models for name in ("TWDA", "TWDA.audit_tags", "TWTM", "LDA"))
 
 
-def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
+def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
     loaded = re.compile(r"""(?:<(?:script|img|iframe|source)[^>]+src|<link[^>]+href)=["'](?:https?:)?//[^"']+""")
     pages = list(site.rglob("*.html"))
     assert len(pages) > 40
     for page in pages:
         assert not loaded.findall(page.read_text("utf-8")), page
-    for sheet in site.rglob("*.css"):
-        assert not re.findall(r"""(?:@import|url\()\s*["']?(?:https?:)?//""", sheet.read_text("utf-8")), sheet
+    for stylesheet in site.rglob("*.css"):
+        assert not re.findall(r"""(?:@import|url\()\s*["']?(?:https?:)?//""", stylesheet.read_text("utf-8")), stylesheet
     assert "<math" in (site / "model.html").read_text("utf-8")  # formulas need no script either
 
 
-def test_the_drawings_are_what_the_script_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_diagrams_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(DOCS / "figures")
     from draw import DIAGRAMS  # type: ignore[import-not-found]
 
@@ -49,6 +49,6 @@ def test_the_drawings_are_what_the_script_draws(monkeypatch: pytest.MonkeyPatch)
         assert draw().document() == (DOCS / "figures" / name).read_text("utf-8"), name
 
 
-def test_pictures_are_light() -> None:
-    for picture in (DOCS / "figures").glob("*.svg"):
-        assert picture.stat().st_size < 30_000, picture
+def test_figures_are_small() -> None:
+    for figure in (DOCS / "figures").glob("*.svg"):
+        assert figure.stat().st_size < 30_000, figure

@@ -1,9 +1,8 @@
-"""What a user may rely on: files that open for ever, no pickle, inference by many threads, no memory lost, and a full
-disk or a folder that may not be written to is one clear error that leaves nothing behind.
+"""Guarantees to users: old files open, nothing is pickled, inference is thread-safe, memory does not leak, and a full
+disk or a read-only folder gives one clear error and leaves no partial file.
 
-The others are kept elsewhere: the same bits for any number of threads (engines/test_local.py), after a resume
-(models/test_checkpoint.py, `make kills`) and for the same seed (models/test_estimators.py); Ctrl-C at any moment
-(tools/test_interrupts.py, `make interrupts`).
+Further guarantees are tested elsewhere: equal bits for any number of threads (tests/engines), after a resume
+(tests/models, `make kills`) and for equal seeds (tests/models); Ctrl-C at any time (tests/tools, `make interrupts`).
 """
 
 import ast
@@ -48,27 +47,27 @@ def corpus() -> Corpus:
 # files
 
 
-def assert_alike(found: list[tuple[str, float]], expected: list[tuple[str, float]], *, rel: float) -> None:
+def assert_close(found: list[tuple[str, float]], expected: list[tuple[str, float]], *, rel: float) -> None:
     assert [name for name, _ in found] == [name for name, _ in expected]
     assert [value for _, value in found] == pytest.approx([value for _, value in expected], rel=rel)
 
 
-def test_files_of_the_first_format_open_for_ever(model: TagTopicModel, corpus: Corpus) -> None:
-    """The files and answers here are never made anew: a later version must still read them, and answer alike."""
+def test_files_of_the_first_format_still_open(model: TagTopicModel, corpus: Corpus) -> None:
+    """The files and expected results are never regenerated: later versions must read them and give the same results."""
     expected = json.loads((FORMATS / "expected-1.json").read_text("utf-8"))
     assert isinstance(model, TWDA)
     assert [[d.id, d.words, list(d.tags)] for d in corpus[:3]] == expected["documents"]
     assert corpus.fingerprint() == expected["fingerprint"]
     assert model.n_iter_ == expected["n_iter"]
     for topic, words in enumerate(expected["top_words"]):
-        assert_alike(model.top_words(topic, 4), words, rel=1e-5)
+        assert_close(model.top_words(topic, 4), words, rel=1e-5)
     np.testing.assert_allclose(model.tag_weights(corpus[:3]).toarray(), expected["tag_weights"], rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(model.transform(TEXTS[:1]), expected["transform"], rtol=1e-4)
-    assert_alike(model.predict_tags(TEXTS[1:2], n=3)[0], expected["predicted"][0], rel=1e-4)
+    assert_close(model.predict_tags(TEXTS[1:2], n=3)[0], expected["predicted"][0], rel=1e-4)
     assert model.perplexity(corpus) == pytest.approx(expected["perplexity"], rel=1e-4)
 
 
-def test_what_is_read_and_written_again_is_the_same(model: TagTopicModel, corpus: Corpus, tmp_path: Path) -> None:
+def test_files_survive_a_round_trip(model: TagTopicModel, corpus: Corpus, tmp_path: Path) -> None:
     model.save(tmp_path / "again")
     corpus.save(tmp_path / "corpus")
     again = TagTopicModel.load(tmp_path / "again")
@@ -81,8 +80,8 @@ def contents(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def test_nothing_is_ever_pickled() -> None:
-    """A pickle in a file runs whatever its writer wanted."""
+def test_the_package_never_pickles() -> None:
+    """Loading a pickle can run arbitrary code."""
     forbidden = {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -94,17 +93,17 @@ def test_nothing_is_ever_pickled() -> None:
                 assert refused, f"{path}:{node.lineno} may pickle"
 
 
-def test_a_file_with_a_pickle_in_it_is_refused(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_file_with_a_pickle_is_rejected(corpus: Corpus, tmp_path: Path) -> None:
     corpus.save(tmp_path / "corpus")
     np.save(tmp_path / "corpus" / "counts.data.npy", np.array([{"an": "object"}], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match=r"counts\.data\.npy is truncated or not an array"):
         Corpus.open(tmp_path / "corpus")
 
 
-# many calls
+# threads and memory
 
 
-def questions(model: TagTopicModel, corpus: Corpus) -> list[Callable[[], Any]]:
+def queries(model: TagTopicModel, corpus: Corpus) -> list[Callable[[], Any]]:
     return [
         lambda: model.transform(TEXTS).tobytes(),
         lambda: model.transform(corpus).tobytes(),
@@ -117,13 +116,13 @@ def questions(model: TagTopicModel, corpus: Corpus) -> list[Callable[[], Any]]:
     ]
 
 
-def test_many_threads_may_ask_at_once_and_get_the_same_bits(model: TagTopicModel, corpus: Corpus) -> None:
-    asked = questions(model, corpus)
-    alone = [ask() for ask in asked]
-    order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(asked)), 12)).tolist()
+def test_concurrent_calls_give_the_same_bits(model: TagTopicModel, corpus: Corpus) -> None:
+    calls = queries(model, corpus)
+    sequential = [call() for call in calls]
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(calls)), 12)).tolist()
     with ThreadPoolExecutor(8) as threads:
-        together = list(threads.map(lambda i: (i, asked[i]()), order))
-    assert all(answer == alone[i] for i, answer in together)
+        concurrent = list(threads.map(lambda i: (i, calls[i]()), order))
+    assert all(result == sequential[i] for i, result in concurrent)
 
 
 def resident() -> int:
@@ -131,8 +130,8 @@ def resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks into /proc")
-def test_ten_thousand_calls_take_no_more_memory_than_the_first(model: TagTopicModel, corpus: Corpus) -> None:
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_ten_thousand_calls_do_not_leak_memory(model: TagTopicModel, corpus: Corpus) -> None:
     one = corpus[:1]
     for _ in range(500):
         model.transform(one)
@@ -150,7 +149,7 @@ def test_ten_thousand_calls_take_no_more_memory_than_the_first(model: TagTopicMo
 
 @contextmanager
 def full_disk(limit: int) -> Iterator[None]:
-    """No file may become larger than this: writing more fails, as it does where there is no room."""
+    """Limit the size of files, so that writing more fails as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
     try:
@@ -160,7 +159,7 @@ def full_disk(limit: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("limit", [0, 100, 5000])
-def test_a_full_disk_leaves_the_old_model_and_nothing_else(
+def test_a_full_disk_leaves_the_old_model_intact(
     model: TagTopicModel, corpus: Corpus, tmp_path: Path, limit: int
 ) -> None:
     path = tmp_path / "model"
@@ -173,7 +172,7 @@ def test_a_full_disk_leaves_the_old_model_and_nothing_else(
 
 
 @pytest.mark.parametrize("limit", [0, 200, 700])
-def test_a_full_disk_leaves_the_old_corpus_and_nothing_else(corpus: Corpus, tmp_path: Path, limit: int) -> None:
+def test_a_full_disk_leaves_the_old_corpus_intact(corpus: Corpus, tmp_path: Path, limit: int) -> None:
     corpus[:2].save(tmp_path / "corpus")
     with full_disk(limit), pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
         corpus.save(tmp_path / "corpus")
@@ -181,7 +180,7 @@ def test_a_full_disk_leaves_the_old_corpus_and_nothing_else(corpus: Corpus, tmp_
     assert contents(tmp_path) == ["corpus"]
 
 
-def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_failed_checkpoint_leaves_the_previous_one(corpus: Corpus, tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     settings: dict[str, Any] = {"n_topics": 2, "random_state": 0, "checkpoint": path, "checkpoint_every": 2, "tol": 0}
     TWDA(max_iter=4, **settings).fit(corpus)
@@ -193,7 +192,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(corpus: Corpus,
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_disk_behind_standard_output_is_one_line() -> None:
+def test_a_full_disk_on_standard_output_is_a_one_line_error() -> None:
     line = [sys.executable, "-m", "tagtopic", "topics", str(FORMATS / "model-1.bin")]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -202,8 +201,8 @@ def test_a_full_disk_behind_standard_output_is_one_line() -> None:
 
 
 @contextmanager
-def somebody_else() -> Iterator[None]:
-    """Root may write anywhere, so be nobody for a while."""
+def unprivileged_user() -> Iterator[None]:
+    """Drop the privileges of root, which can write anywhere."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(NOBODY)
@@ -214,19 +213,19 @@ def somebody_else() -> Iterator[None]:
             os.seteuid(0)
 
 
-def test_a_folder_that_may_not_be_written_to_is_a_clear_error_and_stays_as_it_is(
+def test_a_read_only_folder_is_a_clear_error_and_unchanged(
     model: TagTopicModel, corpus: Corpus, tmp_path: Path, tagtopic: Command
 ) -> None:
     model.save(tmp_path / "model")
     fit = ("fit", FORMATS / "corpus-1", "-k", 2, "--quiet", "-o")
-    # somebody else may not be able to read the code either: all of it is loaded before
+    # the user may not be able to read the code: it is loaded before
     assert tagtopic(*fit, tmp_path / "loaded").code == 0
     (tmp_path / "loaded").unlink()
     tmp_path.chmod(0o555)
     for save in (model.save, corpus.save):
-        with somebody_else(), pytest.raises(PermissionError):
+        with unprivileged_user(), pytest.raises(PermissionError):
             save(tmp_path / "new")
-    with somebody_else():
+    with unprivileged_user():
         done = tagtopic(*fit, tmp_path / "new.tagtopic")
     assert done.code == 1
     assert re.fullmatch(rf"error: \S+: {os.strerror(errno.EACCES)}\n", done.err)
