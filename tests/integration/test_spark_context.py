@@ -58,7 +58,7 @@ def test_files_do_not_accumulate(cluster: SparkCluster, context: Any, fit: Any, 
     before = broadcasts()
 
     def count(iteration: int, session: Any) -> None:
-        folders = (cluster.folder / "local").rglob(f"tagtopic-{session.cluster.names.run}")
+        folders = (cluster.folder / "local").rglob(f"tagtopic-{session.cluster.names.session}")
         files.append(sum(1 for folder in folders for file in folder.rglob("*") if file.is_file()))
 
     fit(spark_engine(), before_step=count)
