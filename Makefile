@@ -52,7 +52,7 @@ UNIT_TESTS := tests/baselines tests/cli tests/core tests/corpus tests/datasets t
 	tests/inference tests/models tests/tagging tests/test_layers.py
 LONG_TESTS := tests/baselines/test_baselines.py tests/cli/test_demo.py tests/explore/test_openapi.py \
 	tests/models/test_checkpoint.py tests/models/test_intervals.py tests/models/test_online.py \
-	tests/models/test_planted_truth.py tests/models/test_weight_prior.py tests/models/test_word_prior.py
+	tests/models/test_planted_truth.py tests/models/test_weight_prior.py tests/models/test_topic_word_prior.py
 quick: build/kernels
 	$(BIN)/python -m pytest -q -n auto -m "not slow" $(LONG_TESTS:%=--ignore=%) $(UNIT_TESTS)
 
