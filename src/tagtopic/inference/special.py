@@ -1,4 +1,4 @@
-"""Digamma and its relatives for the kernels (scipy.special cannot be called from Numba without the GIL)."""
+"""Digamma and related functions for the kernels: scipy.special cannot be called from Numba without the GIL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tagtopic._core.jit import compiled
 
 @compiled
 def digamma(x: float) -> float:
-    """Psi(x) for x > 0: recurrence up to 8, then the asymptotic series. ``scipy.special.digamma(x)`` to 1e-13."""
+    """Return ``scipy.special.digamma(x)`` for x > 0, to 1e-13: recurrence up to 8, then the asymptotic series."""
     shift = 0.0
     while x < 8.0:
         shift -= 1.0 / x
@@ -28,7 +28,7 @@ def digamma(x: float) -> float:
 
 @compiled
 def trigamma(x: float) -> float:
-    """Psi'(x) for x > 0. ``scipy.special.polygamma(1, x)`` to 1e-12."""
+    """Return ``scipy.special.polygamma(1, x)`` for x > 0, to 1e-12."""
     shift = 0.0
     while x < 8.0:
         shift += 1.0 / (x * x)
@@ -41,7 +41,7 @@ def trigamma(x: float) -> float:
 
 @compiled
 def inverse_digamma(y: float) -> float:
-    """The x with Psi(x) = y: Minka's start, then Newton steps."""
+    """Return the x with digamma(x) = y, by Newton steps from Minka's initial value."""
     x = math.exp(y) + 0.5 if y >= -2.22 else -1.0 / (y + 0.5772156649015329)
     for _ in range(6):
         step = (digamma(x) - y) / trigamma(x)
@@ -53,7 +53,7 @@ def inverse_digamma(y: float) -> float:
 
 @compiled
 def inverse_digamma_of(values: Float64s) -> Float64s:
-    """The inverse of Psi at each value."""
+    """Return the inverse of digamma at each value."""
     out = np.empty(values.shape[0])
     for i in range(values.shape[0]):
         out[i] = inverse_digamma(values[i])
@@ -62,7 +62,7 @@ def inverse_digamma_of(values: Float64s) -> Float64s:
 
 @compiled
 def dirichlet_divergence(posterior: Float64s, prior: Float64s) -> float:
-    """KL(Dir(posterior) || Dir(prior))."""
+    """Return KL(Dir(posterior) || Dir(prior))."""
     posterior_total, prior_total = posterior.sum(), prior.sum()
     value = math.lgamma(posterior_total) - math.lgamma(prior_total)
     centre = digamma(posterior_total)
