@@ -31,13 +31,13 @@ from tagtopic import TWDA, Corpus
 from tagtopic._core.intrinsics import AHEAD, prefetch_row
 from tagtopic._core.parallel import cut_evenly
 from tagtopic._core.threads import ThreadPool
-from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.local import CHUNK_ENTRIES, LocalEngine
 from tagtopic.inference.cvb0 import word_pass_cvb0
 from tagtopic.inference.e_step import word_pass
+from tagtopic.inference.m_step import log_prior, m_step
 from tagtopic.inference.methods import CVB0, MAP, method_of
-from tagtopic.inference.types import CountTotals, Parameters, Priors
+from tagtopic.inference.types import CountTotals, Parameters, Priors, Statistics
 from tagtopic.models import _base
 
 
@@ -245,8 +245,8 @@ def roofline(given: argparse.Namespace) -> None:
     def iteration(session: Any, sums: Statistics) -> float:
         clock = Clock()
         session.e_step(parameters, sums, sweeps=sweeps)
-        session.log_prior(parameters, priors)
-        session.m_step(sums, priors)
+        log_prior(parameters, priors, session.method, session)
+        m_step(sums, priors, session.method, session)
         return clock.read()[1]
 
     with LocalEngine(2, kept_entries=0).session(corpus, parameters, given.inference) as session:

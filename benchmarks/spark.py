@@ -33,12 +33,12 @@ import numpy as np
 from synthetic_corpus import Size, synthetic_corpus
 from tagtopic import Corpus
 from tagtopic.engines import WEIGHT_UPDATES, LocalEngine, SparkEngine
-from tagtopic.engines.base import Statistics
 from tagtopic.engines.distributed.components import component_report
 from tagtopic.engines.distributed.session import TransferSizes
 from tagtopic.engines.distributed.weight_updates import weight_update_of
+from tagtopic.inference.m_step import m_step
 from tagtopic.inference.priors.tag_weights import HyperPrior
-from tagtopic.inference.types import Parameters, Priors
+from tagtopic.inference.types import Parameters, Priors, Statistics
 from tagtopic.testing import SparkCluster
 
 Cell = dict[str, Any]
@@ -68,7 +68,9 @@ class Iterations:
         """Run and time one iteration."""
         started, cpu = time.perf_counter(), self._cpu()
         used = self.parameters
-        found = self.session.m_step(self.session.e_step(used, self.spare, sweeps=self.sweeps), self.priors)
+        found = m_step(
+            self.session.e_step(used, self.spare, sweeps=self.sweeps), self.priors, self.session.method, self.session
+        )
         self.parameters = replace(used, psi=found.psi, theta=found.theta, totals=found.totals(self.priors))
         self.spare = Statistics(used.psi, used.theta, 0.0)
         self.seconds.append(time.perf_counter() - started)

@@ -9,9 +9,9 @@ import pytest
 from tagtopic import TWDA
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines import ENGINES, LocalEngine, engine_class
-from tagtopic.engines.base import Engine, Session, Statistics
+from tagtopic.engines.base import Engine, Session
 from tagtopic.engines.posterior import DocumentPosteriors
-from tagtopic.inference.types import Parameters
+from tagtopic.inference.types import Parameters, Statistics
 
 CORPUS = make_tagged_corpus(150, 3, 8, 90, model="twda", untagged=0.2, random_state=1).corpus
 

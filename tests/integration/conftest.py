@@ -13,12 +13,13 @@ import pytest
 
 from tagtopic import Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.engines.base import Engine, Statistics
+from tagtopic.engines.base import Engine
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.spark.context import SparkMissingError, require_java
+from tagtopic.inference.m_step import m_step
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.priors.tag_weights import HyperPrior
-from tagtopic.inference.types import Parameters, Priors
+from tagtopic.inference.types import Parameters, Priors, Statistics
 from tagtopic.testing import QUICK_START, SparkCluster
 
 BLOCK_ENTRIES = 2000
@@ -110,7 +111,7 @@ def fit(corpus: Corpus) -> Fit:
             for iteration in range(1, iterations + 1):
                 before_step(iteration, session)
                 used = parameters
-                psi, theta, *_ = session.m_step(session.e_step(used, spare, sweeps=3), priors)
+                psi, theta, *_ = m_step(session.e_step(used, spare, sweeps=3), priors, session.method, session)
                 parameters = replace(used, psi=psi, theta=theta)
                 spare = Statistics(used.psi, used.theta, 0.0)
                 if iteration == 3:

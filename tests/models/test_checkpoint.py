@@ -16,6 +16,7 @@ import pytest
 
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.local import LocalEngine
+from tagtopic.inference.methods import METHODS
 from tagtopic.models import TWDA, TWTM
 from tagtopic.models._checkpoint import FORMAT, KIND, CheckpointError, canonical_text
 from tagtopic.models._io import read_tensors, write_tensors
@@ -43,7 +44,7 @@ def uninterrupted(method: str) -> TWDA:
     return TWDA(4, max_iter=45, inference=method, random_state=0, tol=0, **LEARNT).fit(CORPUS)
 
 
-@pytest.mark.parametrize("method", ["map", "mixture", "paper", "collapsed"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("stopped_after", [1, 7, 22])
 def test_a_resumed_fit_ends_with_the_same_bits(method: str, stopped_after: int, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"inference": method, "random_state": 0, "tol": 0, **LEARNT}

@@ -10,9 +10,10 @@ import pytest
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.engines.base import Statistics
 from tagtopic.engines.local import LocalEngine
+from tagtopic.inference.m_step import m_step
 from tagtopic.inference.priors.topic_words import log_occurrences, replace_word_prior, update_word_prior
+from tagtopic.inference.types import Statistics
 from tagtopic.models import LDA, TWDA, _settings
 from tagtopic.models._base import TagTopicModel
 from tagtopic.models._validation import ValidationWords, hold_out_words
@@ -34,7 +35,7 @@ def after_iterations(beta: float) -> Any:
                 empty = Statistics.empty_like(parameters)
                 sums = session.e_step(parameters, empty, sweeps=3)
                 counts = sums.psi.copy()
-                found = session.m_step(sums, priors)
+                found = m_step(sums, priors, session.method, session)
                 parameters = replace(parameters, psi=found.psi, theta=found.theta, totals=found.totals(priors))
             return held, session.posterior, parameters, priors, found.topic_sizes, counts, training.word_counts()
 

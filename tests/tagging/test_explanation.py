@@ -7,6 +7,7 @@ import pytest
 
 from tagtopic import TWDA, TWTM, Corpus
 from tagtopic.inference import reference
+from tagtopic.inference.methods import METHODS
 from tagtopic.models._base import TagTopicModel
 from tagtopic.tagging.explanation import joint_assignment
 
@@ -16,17 +17,17 @@ TAGS = [["by:Ada"], ["by:Mary"], ["by:Jane"]] * 6 + [["by:Ada", "by:Mary"]] * 6
 CORPUS = Corpus.from_texts(TEXTS, TAGS, min_df=1, stop_words=None)
 
 
-def fitted(kind: type[TagTopicModel], way: str) -> TagTopicModel:
-    model: TagTopicModel = kind().set_params(n_topics=3, inference=way, random_state=0, max_iter=40, progress=False)
+def fitted(kind: type[TagTopicModel], method: str) -> TagTopicModel:
+    model: TagTopicModel = kind().set_params(n_topics=3, inference=method, random_state=0, max_iter=40, progress=False)
     if kind is TWDA:
         model.set_params(latent_weight_prior=0.5, tag_topic_prior=0.1)
     model.fit(CORPUS)
     return model
 
 
-@pytest.mark.parametrize("way", ["map", "mixture", "paper", "collapsed"])
-def test_words_are_assigned_to_the_tag_that_uses_them(way: str) -> None:
-    found = fitted(TWTM, way).explain(CORPUS[18])
+@pytest.mark.parametrize("method", METHODS)
+def test_words_are_assigned_to_the_tag_that_uses_them(method: str) -> None:
+    found = fitted(TWTM, method).explain(CORPUS[18])
     assigned = {word.word: word.tag for word in found.words}
     assert assigned == {"engine": "by:Ada", "wheel": "by:Ada", "storm": "by:Mary", "ice": "by:Mary"}
     assert sum(found.tag_shares.values()) == pytest.approx(1)
@@ -35,16 +36,16 @@ def test_words_are_assigned_to_the_tag_that_uses_them(way: str) -> None:
     assert topics["engine"] == topics["wheel"] != topics["storm"]
 
 
-@pytest.mark.parametrize("way", ["map", "mixture"])
-def test_assignments_equal_the_expected_counts(way: str) -> None:
-    model = fitted(TWTM, way)
+@pytest.mark.parametrize("method", ["map", "mixture"])
+def test_assignments_equal_the_expected_counts(method: str) -> None:
+    model = fitted(TWTM, method)
     corpus = model.aligned(CORPUS[[20]])
     parameters = replace(model.parameters_, psi=model.parameters_.psi.astype(float))
     tags, words = corpus.tags.indices, corpus.counts.indices
     prior, theta = parameters.pi[tags], parameters.theta[tags].astype(float)
     document = reference.Document(parameters.psi[words], corpus.counts.data, theta, prior, prior * 2)
-    _, evaluated, _ = reference.sweep(way, document, 500)
-    expected = np.einsum("w,wjk->jk", corpus.counts.data, joint_assignment(model.parameters_, way, corpus))
+    _, evaluated, _ = reference.sweep(method, document, 500)
+    expected = np.einsum("w,wjk->jk", corpus.counts.data, joint_assignment(model.parameters_, method, corpus))
     assert expected[-1] == pytest.approx(0)  # TWTM has no latent tag
     np.testing.assert_allclose(expected[:-1], evaluated.tag_counts, atol=0.03)
 

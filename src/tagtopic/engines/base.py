@@ -1,7 +1,7 @@
-"""The engine contract: where documents are inferred, and the M-step, which all engines share.
+"""The engine contract: where documents are inferred.
 
 An ``Engine`` opens a ``Session`` over a corpus. The session keeps the posterior of each document from one E-step to
-the next; the models alternate ``e_step`` and ``m_step`` without knowing where the documents are.
+the next. The models alternate its ``e_step`` with ``inference.m_step``, wherever the documents are.
 """
 
 from __future__ import annotations
@@ -9,81 +9,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from threading import Lock
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.arrays import Float64s
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus.interface import RemoteCorpus
 from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors
-from tagtopic.inference.m_step import log_prior, maximise
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.tag_weights import Evidence, HyperPrior
-from tagtopic.inference.types import CountTotals, Parameters, Priors, VariationalPosterior
+from tagtopic.inference.types import Parameters, Statistics, VariationalPosterior
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _LOCK = Lock()
 """Guards the counts of engines' users; one for all, so that engines can be copied and pickled."""
-
-
-@dataclass
-class Statistics:
-    """The expected sufficient statistics of an E-step.
-
-    Attributes
-    ----------
-    psi : ndarray of shape (words, topics)
-        Expected counts of each word in each topic.
-    theta : ndarray of shape (tags, topics)
-        Expected counts of each topic under each tag.
-    objective : float
-        The objective, summed over documents.
-    """
-
-    psi: Floats
-    theta: Floats
-    objective: float = 0.0
-
-    @classmethod
-    def empty_like(cls, parameters: Parameters) -> Statistics:
-        """Allocate arrays of the shapes of the parameters, for an E-step to fill."""
-        return cls(np.empty_like(parameters.psi), np.empty_like(parameters.theta))
-
-    def clear(self) -> None:
-        """Set all to zero."""
-        self.psi[:] = 0
-        self.theta[:] = 0
-        self.objective = 0.0
-
-
-class MStep(NamedTuple):
-    """The result of an M-step.
-
-    Attributes
-    ----------
-    psi, theta : ndarray
-        The maximised parameters.
-    topic_sizes : ndarray of shape (topics,)
-        Expected words of each topic, without the prior.
-    tag_sizes : ndarray of shape (tags,)
-        Expected words of each tag, without the prior.
-    """
-
-    psi: Floats
-    theta: Floats
-    topic_sizes: Float64s
-    tag_sizes: Float64s
-
-    def totals(self, priors: Priors) -> CountTotals:
-        """Return the totals that psi and theta were normalised by."""
-        return CountTotals(self.topic_sizes + priors.beta.sum(), self.tag_sizes + priors.alpha.sum(), priors.beta)
 
 
 class Engine(ABC):
@@ -354,24 +299,3 @@ class Session(ABC):
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Return ``[function(item) for item in items]``, computed by this machine's threads."""
         return self.pool.map(function, items)
-
-    def m_step(self, statistics: Statistics, priors: Priors) -> MStep:
-        """Maximise psi and theta under their priors.
-
-        Parameters
-        ----------
-        statistics : Statistics
-            The result of an E-step; its arrays are overwritten with psi and theta.
-        priors : Priors
-            Prior counts of psi and theta.
-
-        Returns
-        -------
-        MStep
-        """
-        sizes = maximise(statistics.psi, statistics.theta, priors, self.method, self)
-        return MStep(statistics.psi, statistics.theta, *sizes)
-
-    def log_prior(self, parameters: Parameters, priors: Priors) -> float:
-        """Return sum alpha log theta + sum beta log psi, the priors' part of the objective (under "cvb0" zero)."""
-        return log_prior(parameters, priors, self) if self.method.is_penalised else 0.0

@@ -15,7 +15,7 @@ from tagtopic._core.memmap import SPILL_AT, TemporaryArrays, release
 from tagtopic._core.parallel import CHUNK_ROWS, Parallel, cut_evenly, cut_rows
 from tagtopic._core.threads import ThreadPool
 from tagtopic.corpus.interface import RemoteCorpus
-from tagtopic.engines.base import Engine, Session, Statistics
+from tagtopic.engines.base import Engine, Session
 from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, blocks_of
 from tagtopic.engines.posterior import (
     SWEEPS,
@@ -36,6 +36,7 @@ from tagtopic.inference.types import (
     DocumentStatistics,
     KernelParameters,
     Parameters,
+    Statistics,
     VariationalPosterior,
     kernel_parameters,
 )

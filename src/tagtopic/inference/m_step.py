@@ -22,7 +22,7 @@ from tagtopic._core.intrinsics import AHEAD, prefetch_row
 from tagtopic._core.jit import compiled, compiled_reordering
 from tagtopic._core.parallel import CHUNK_ROWS, Parallel, cut_rows
 from tagtopic.inference.methods import InferenceMethod
-from tagtopic.inference.types import Parameters, Priors
+from tagtopic.inference.types import CountTotals, Parameters, Priors, Statistics
 
 FLOOR = 1e-10
 """The least probability where there is no prior."""
@@ -212,19 +212,38 @@ def weighted_log_sum(matrix: Floats, first: int, last: int, row_weights: Float64
     return value
 
 
-def maximise(
-    psi: Floats, theta: Floats, priors: Priors, method: InferenceMethod, parallel: Parallel
-) -> tuple[Float64s, Float64s]:
-    """Replace sufficient statistics by the psi and theta that maximise the objective.
+class MStep(NamedTuple):
+    """The result of an M-step.
+
+    Attributes
+    ----------
+    psi, theta : ndarray
+        The maximised parameters.
+    topic_sizes : ndarray of shape (topics,)
+        Expected words of each topic, without the prior.
+    tag_sizes : ndarray of shape (tags,)
+        Expected words of each tag, without the prior.
+    """
+
+    psi: Floats
+    theta: Floats
+    topic_sizes: Float64s
+    tag_sizes: Float64s
+
+    def totals(self, priors: Priors) -> CountTotals:
+        """Return the totals that psi and theta were normalised by."""
+        return CountTotals(self.topic_sizes + priors.beta.sum(), self.tag_sizes + priors.alpha.sum(), priors.beta)
+
+
+def m_step(statistics: Statistics, priors: Priors, method: InferenceMethod, parallel: Parallel) -> MStep:
+    """Maximise the objective over psi and theta.
 
     Parameters
     ----------
-    psi : array of shape (words, topics)
-        The statistics S_psi; overwritten with psi.
-    theta : array of shape (tags, topics)
-        The statistics S_theta; overwritten with theta.
+    statistics : Statistics
+        The result of an E-step; its arrays are overwritten with psi and theta.
     priors : Priors
-        Prior counts.
+        Prior counts of psi and theta.
     method : InferenceMethod
         Geometric methods take the logarithm of theta, which then gets a floor.
     parallel : Parallel
@@ -232,11 +251,9 @@ def maximise(
 
     Returns
     -------
-    topic_sizes : array of shape (topics,)
-        Expected tokens of each topic, prior counts not included.
-    tag_sizes : array of shape (tags,)
-        Expected tokens of each tag, likewise.
+    MStep
     """
+    psi, theta = statistics.psi, statistics.theta
     chunks = cut_rows(len(psi), CHUNK_ROWS)
     topic_sizes = np.sum(parallel.map(lambda rows: column_totals(psi, *rows), chunks), axis=0)
     word_floor = FLOOR if priors.beta.min() == 0 else 0.0
@@ -245,7 +262,7 @@ def maximise(
     parallel.map(lambda rows: normalise_columns(psi, *rows, priors.beta, totals, word_floor), chunks)
     tag_sizes = theta.sum(axis=1, dtype=np.float64)
     normalise_rows(theta, priors.alpha, theta_floor(priors, method))
-    return topic_sizes, tag_sizes
+    return MStep(psi, theta, topic_sizes, tag_sizes)
 
 
 def theta_floor(priors: Priors, method: InferenceMethod) -> float:
@@ -253,8 +270,10 @@ def theta_floor(priors: Priors, method: InferenceMethod) -> float:
     return FLOOR if method.is_geometric or priors.alpha.min() == 0 else 0.0
 
 
-def log_prior(parameters: Parameters, priors: Priors, parallel: Parallel) -> float:
-    """Return sum alpha log theta + sum beta log psi, the priors' part of the objective."""
+def log_prior(parameters: Parameters, priors: Priors, method: InferenceMethod, parallel: Parallel) -> float:
+    """Return sum alpha log theta + sum beta log psi, the priors' part of a penalised objective; otherwise 0."""
+    if not method.is_penalised:
+        return 0.0
     psi, theta = parameters.psi, parameters.theta
     parts = parallel.map(lambda rows: weighted_log_sum(psi, *rows, priors.beta), cut_rows(len(psi), CHUNK_ROWS))
     if len(theta) and priors.alpha.any():

@@ -103,6 +103,36 @@ class Priors:
     beta: Float64s
 
 
+@dataclass
+class Statistics:
+    """The expected sufficient statistics of an E-step.
+
+    Attributes
+    ----------
+    psi : ndarray of shape (words, topics)
+        Expected counts of each word in each topic.
+    theta : ndarray of shape (tags, topics)
+        Expected counts of each topic under each tag.
+    objective : float
+        The objective, summed over documents.
+    """
+
+    psi: Floats
+    theta: Floats
+    objective: float = 0.0
+
+    @classmethod
+    def empty_like(cls, parameters: Parameters) -> Statistics:
+        """Allocate arrays of the shapes of the parameters, for an E-step to fill."""
+        return cls(np.empty_like(parameters.psi), np.empty_like(parameters.theta))
+
+    def clear(self) -> None:
+        """Set all to zero."""
+        self.psi[:] = 0
+        self.theta[:] = 0
+        self.objective = 0.0
+
+
 class Documents(NamedTuple):
     """Consecutive documents in CSR form.
 

@@ -17,11 +17,12 @@ from tagtopic._core.display import warn
 from tagtopic._core.parallel import Parallel
 from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.engines import LocalEngine
-from tagtopic.engines.base import Engine, Session, Statistics
+from tagtopic.engines.base import Engine, Session
+from tagtopic.inference.m_step import log_prior, m_step
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.priors.tag_weights import HyperPrior, has_diverged
 from tagtopic.inference.priors.topic_words import replace_word_prior, update_word_prior
-from tagtopic.inference.types import Parameters, Priors, VariationalPosterior
+from tagtopic.inference.types import Parameters, Priors, Statistics, VariationalPosterior
 from tagtopic.models._settings import FitSettings, PriorLearning, fit_settings, initial_parameters, smoothed_shares
 from tagtopic.models._snapshot import Snapshot
 
@@ -184,9 +185,9 @@ class ExpectationMaximisation(Fit):
         if self.best is not None and self._spare.psi is self.best.parameters.psi:
             self._spare = Statistics.empty_like(self.parameters)
         statistics = self.session.e_step(self.parameters, self._spare, sweeps=self.settings.sweeps)
-        bound = statistics.objective + self.session.log_prior(self.parameters, self.priors)
+        bound = statistics.objective + log_prior(self.parameters, self.priors, self.session.method, self.session)
         used = self.parameters
-        found = self.session.m_step(statistics, self.priors)
+        found = m_step(statistics, self.priors, self.session.method, self.session)
         self.topic_sizes, self.tag_sizes = found.topic_sizes, found.tag_sizes
         self.parameters = replace(used, psi=found.psi, theta=found.theta, totals=found.totals(self.priors))
         self._spare = Statistics(used.psi, used.theta, 0.0)  # the two sets of arrays take turns

@@ -22,8 +22,8 @@ from tagtopic._core.parallel import cut_rows, one_blas_thread
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.interface import CorpusLike
 from tagtopic.engines import LocalEngine
-from tagtopic.engines.base import Statistics
-from tagtopic.inference.types import Parameters, Priors
+from tagtopic.inference.m_step import m_step
+from tagtopic.inference.types import Parameters, Priors, Statistics
 
 INITS = ("merged", "nmf", "random")
 
@@ -184,7 +184,7 @@ def factorise(
             used = parameters
             statistics = session.e_step(used, spare, sweeps=SWEEPS)
             objective = statistics.objective
-            psi, theta, sizes, _ = session.m_step(statistics, no_priors)
+            psi, theta, sizes, _ = m_step(statistics, no_priors, session.method, session)
             parameters = Parameters(psi, theta, used.pi, 1.0, used.mu, latent=True)
             spare = Statistics(used.psi, used.theta, 0.0)
         return Factorisation(parameters.psi, session.posterior.rho, sizes, objective)

@@ -24,7 +24,7 @@ from tagtopic.corpus import Corpus
 from tagtopic.corpus.interface import CorpusLike
 from tagtopic.corpus.matrices import column_counts, column_sums, csr
 from tagtopic.engines import LocalEngine
-from tagtopic.engines.base import Engine, Session, Statistics
+from tagtopic.engines.base import Engine, Session
 from tagtopic.engines.blocks import KEPT_ENTRIES
 from tagtopic.inference.m_step import FLOOR, normalise_rows, theta_floor
 from tagtopic.inference.methods import method_of
@@ -33,7 +33,7 @@ from tagtopic.inference.priors.tag_weights import MAX_PI, MIN_PI, Evidence, fixe
 from tagtopic.inference.priors.topic_words import update_word_prior
 from tagtopic.inference.special import inverse_digamma_of
 from tagtopic.inference.svi import estimate_topics, natural_gradient_step
-from tagtopic.inference.types import CountTotals, Parameters, Priors, VariationalPosterior
+from tagtopic.inference.types import CountTotals, Parameters, Priors, Statistics, VariationalPosterior
 from tagtopic.models._batch import Fit
 from tagtopic.models._settings import (
     FitSettings,

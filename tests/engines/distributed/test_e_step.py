@@ -11,7 +11,6 @@ import pytest
 
 from tagtopic import Corpus
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.engines.base import Statistics
 from tagtopic.engines.distributed.e_step import (
     AddRanges,
     CollectBlocks,
@@ -26,7 +25,7 @@ from tagtopic.engines.distributed.session import DriverBlocks
 from tagtopic.engines.distributed.tasks import MapTask, Partition, ReduceTask, RunTask
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import block_posterior
-from tagtopic.inference.types import Parameters
+from tagtopic.inference.types import Parameters, Statistics
 
 PARTITION = Partition(0, (0, 1, 2))
 NAMES = ScratchNames("session", "session")

@@ -16,7 +16,6 @@ from tests.engines.distributed.in_process import InProcessCluster
 from tagtopic import Corpus
 from tagtopic._core.threads import ThreadPool
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.engines.base import Statistics
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.distributed.session import (
     DistributedSession,
@@ -30,7 +29,7 @@ from tagtopic.engines.distributed.tasks import Partition
 from tagtopic.engines.local import LocalEngine, LocalSession
 from tagtopic.engines.posterior import initial_posterior
 from tagtopic.inference.priors.tag_weights import HyperPrior, weight_prior_gradient
-from tagtopic.inference.types import Parameters
+from tagtopic.inference.types import Parameters, Statistics
 
 BLOCK_ENTRIES = 500
 Open = Callable[..., DistributedSession]

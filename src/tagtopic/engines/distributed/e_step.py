@@ -19,12 +19,11 @@ import numpy as np
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, owners_of
 from tagtopic._core.threads import ThreadPool
-from tagtopic.engines.base import Statistics
 from tagtopic.engines.distributed.scratch import INITIAL, BlockData, Scratch, StoredBlock, scratch_root
 from tagtopic.engines.distributed.tasks import Partition, Shared, exhaust
 from tagtopic.engines.local import LocalSession
 from tagtopic.engines.posterior import empty_posterior, fill_posterior
-from tagtopic.inference.types import Documents, Parameters, VariationalPosterior
+from tagtopic.inference.types import Documents, Parameters, Statistics, VariationalPosterior
 
 _compiled: set[CompileKernels] = set()
 """What this process has compiled."""

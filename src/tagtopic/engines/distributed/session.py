@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s, Int32s, Int64s, offsets_of
 from tagtopic._core.threads import ThreadPool
-from tagtopic.engines.base import Session, Statistics
+from tagtopic.engines.base import Session
 from tagtopic.engines.blocks import Block
 from tagtopic.engines.distributed.components import ComponentUpdate
 from tagtopic.engines.distributed.e_step import (
@@ -36,7 +36,7 @@ from tagtopic.engines.local import latent_log_expectations
 from tagtopic.engines.posterior import Extent, block_posterior
 from tagtopic.engines.weight_evidence import CorpusEvidence
 from tagtopic.inference.priors.tag_weights import HyperPrior
-from tagtopic.inference.types import Documents, Parameters, VariationalPosterior
+from tagtopic.inference.types import Documents, Parameters, Statistics, VariationalPosterior
 
 
 @dataclass(frozen=True)
