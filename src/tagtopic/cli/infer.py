@@ -232,13 +232,7 @@ def apply_on_cluster(
         fitted = load_model(model)
         if TAG_WEIGHTS in outputs:
             require_tags(fitted)
-        read_options = ReadOptions(
-            text=file_options.text or "text",
-            tags=file_options.tags,
-            id=file_options.id,
-            tag_separator=file_options.tag_separator,
-            on_error=file_options.on_error,
-        )
+        read_options = ReadOptions(**file_options.arguments())
         with engine_class(to.engine).connect(to.master) as engine:
             tagged = engine.apply(
                 fitted, list(files), read_options, target, outputs, format=file_options.format, **options

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 NO_KNOWN_TAGS = "no document has a tag that the model knows: --tags says which columns hold them"
 
+LOCAL_OPTIONS = ("delimiter", "encoding")
+"""Options of files that a cluster does not read."""
+
 
 @dataclass(frozen=True)
 class FileOptions:
@@ -54,6 +57,12 @@ class FileOptions:
         tag_columns = [] if tags == "" else split_names(tags)  # no columns; None leaves the choice to the reader
         character = "\t" if delimiter == r"\t" else delimiter  # shells pass it on without replacing it
         return cls(split_names(text), tag_columns, id_column, tag_separator, given, on_error, encoding, character)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `Corpus.read` that were given."""
+        return {
+            name: value for name, value in vars(self).items() if value is not None and (name, value) != ("text", [])
+        }
 
 
 def load_model(path: str, jobs: int | None = None) -> TagTopicModel:
@@ -129,21 +138,13 @@ def read_corpus(
     if "-" in files and sys.stdin is not None and sys.stdin.isatty():
         notify("type one text per line; Ctrl-D to finish", quiet=quiet)
     settings = dict(rules)
-    if file_options.text:
-        settings["text"] = file_options.text
     if model is not None:
         settings |= {"words": model.words_, "rules": model.rules_}
     corpus = Corpus.read(
         files[0] if len(files) == 1 else list(files),
-        tags=file_options.tags,
-        id=file_options.id,
-        tag_separator=file_options.tag_separator,
-        format=file_options.format,
-        delimiter=file_options.delimiter,
-        encoding=file_options.encoding,
-        on_error=file_options.on_error,
         n_jobs=jobs,
         progress=False if quiet else None,
+        **file_options.arguments(),
         **settings,
     )
     if model is not None:
@@ -173,15 +174,5 @@ def read_with_engine(
     """Read a corpus with the engine if it can, otherwise on this machine; ``tagged`` is False for LDA."""
     if file_options.encoding is not None or not engine.can_read(list(files), file_options.format):
         return read_corpus(files, file_options, jobs=jobs, quiet=quiet, **rules)
-    settings = dict(rules)
-    if file_options.text:
-        settings["text"] = file_options.text
-    return engine.read(
-        list(files),
-        tags=file_options.tags if tagged else (),
-        id=file_options.id,
-        tag_separator=file_options.tag_separator,
-        format=file_options.format,
-        on_error=file_options.on_error,
-        **settings,
-    )
+    arguments = {name: value for name, value in file_options.arguments().items() if name not in LOCAL_OPTIONS}
+    return engine.read(list(files), **(arguments if tagged else arguments | {"tags": ()}), **rules)
