@@ -15,7 +15,18 @@ import pytest
 from tagtopic import TWDA, Corpus, TagPredictor
 
 # packages whose __all__ is public
-PACKAGES = ("", "baselines", "corpus", "datasets", "engines", "evaluation", "experiments", "explore", "tagging")
+PACKAGES = (
+    "",
+    "baselines",
+    "corpus",
+    "datasets",
+    "engines",
+    "evaluation",
+    "experiments",
+    "explore",
+    "models",
+    "tagging",
+)
 # public names of modules that are imported by their path
 MODULES = {
     "engines.spark.frames": ["apply_model"],
@@ -24,7 +35,7 @@ MODULES = {
     "testing": ["SparkCluster"],
 }
 # packages whose public names describe all parameters and results
-COMPLETE = ("baselines", "experiments")
+COMPLETE = ("baselines", "experiments", "models")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 INHERITED = {"get_params", "set_params", "get_metadata_routing", "set_output", "get_feature_names_out"}
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", flags=re.MULTILINE)

@@ -238,9 +238,9 @@ def test_intervals_can_be_returned_with_the_latent_weights() -> None:
 
 def test_documents_with_fractional_counts_are_explained() -> None:
     tags = [list(document.tags) for document in CORPUS]
-    halves = Corpus.from_counts(CORPUS.counts * 0.5, tags, words=CORPUS.words, fractional=True)
-    model = TWDA(3, max_iter=3, random_state=0).fit(halves)
-    assert str(model.explain(halves[0])) == str(model.explain(halves[[0]]))
+    fractional = Corpus.from_counts(CORPUS.counts * 0.5, tags, words=CORPUS.words, fractional=True)
+    model = TWDA(3, max_iter=3, random_state=0).fit(fractional)
+    assert str(model.explain(fractional[0])) == str(model.explain(fractional[[0]]))
 
 
 def test_most_used_tags_of_a_model_without_tags_raises() -> None:

@@ -107,8 +107,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Engine | None = None) -> Self:
         """Fit the model to documents.
 
-        Ctrl-C ends the fit after the current iteration's last complete state, with a warning. If the file
-        ``checkpoint`` is of the same corpus and settings, the fit resumes from it.
+        Ctrl-C ends the fit with a warning; the model is that of the last complete iteration. If the file ``checkpoint``
+        is of the same corpus and settings, the fit resumes from it.
 
         Parameters
         ----------
@@ -213,8 +213,12 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        X, y, tags :
-            As for ``fit``.
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
+        y : None
+            Ignored.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
 
         Returns
         -------
@@ -394,8 +398,10 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        X, tags :
-            As for ``transform``.
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
 
         Returns
         -------
@@ -424,8 +430,10 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        document, tags :
-            As for ``explain``.
+        document : Document, str, or anything that ``transform`` takes with one document in it
+            The document, such as ``corpus[17]`` or a text.
+        tags : list of str or None, default=None
+            The tags of a text.
 
         Returns
         -------
@@ -923,10 +931,12 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        X, tags :
-            As for ``perplexity``.
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
         y : None
             Ignored.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
 
         Returns
         -------
@@ -1002,8 +1012,10 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        document, tags :
-            As for ``explain``.
+        document : Document, str, or anything that ``transform`` takes with one document in it
+            The document, such as ``corpus[17]`` or a text.
+        tags : list of str or None, default=None
+            The tags of a text.
 
         Returns
         -------

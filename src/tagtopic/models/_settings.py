@@ -263,7 +263,7 @@ def _tag_topic_prior(model: TagTopicModel) -> Float64s:
 
 
 def topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
-    """beta: a number is the mean per word, spread by the words' frequencies; its estimation starts alike."""
+    """beta: a number is the mean per word, spread by the words' frequencies, also where its estimation starts."""
     prior: Any = model.topic_word_prior
     if is_option(MAXIMUM_LIKELIHOOD, prior):
         return np.zeros(len(frequencies))
