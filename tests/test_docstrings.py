@@ -35,7 +35,7 @@ MODULES = {
     "testing": ["SparkCluster"],
 }
 # packages whose public names describe all parameters and results
-COMPLETE = ("baselines", "experiments", "models")
+COMPLETE = ("baselines", "experiments", "models", *(module for module in MODULES if module != "testing"))
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 INHERITED = {"get_params", "set_params", "get_metadata_routing", "set_output", "get_feature_names_out"}
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", flags=re.MULTILINE)
@@ -99,9 +99,10 @@ def entries_of(section: str) -> tuple[set[str], list[str]]:
     names: set[str] = set()
     untyped: list[str] = []
     for entry in ENTRY.finditer(section):
-        found = [name.lstrip("*") for name in entry["names"].split(", ")]
-        names.update(found)
-        untyped += found if entry["type"] is None else []
+        found = entry["names"].split(", ")
+        names.update(name.lstrip("*") for name in found)
+        if entry["type"] is None:
+            untyped += [name for name in found if not name.startswith("*")]  # *args and **options need none
     return names, untyped
 
 

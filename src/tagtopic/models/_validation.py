@@ -63,9 +63,9 @@ class ValidationWords:
     entries: Int64s
     words: Corpus
 
-    def perplexity(self, state: VariationalPosterior, parameters: Parameters, parallel: Parallel) -> float:
+    def perplexity(self, posterior: VariationalPosterior, parameters: Parameters, parallel: Parallel) -> float:
         """The perplexity of the held-out words under the documents' posteriors."""
-        value = self._score(self.words.counts.indices, self.mixes(state, parameters), parameters.psi, parallel)
+        value = self._score(self.words.counts.indices, self.mixes(posterior, parameters), parameters.psi, parallel)
         return math.exp(-value / float(self.words.lengths().sum()))
 
     @property
@@ -95,10 +95,10 @@ class ValidationWords:
         # fsum is exact, so the value does not depend on the tasks
         return math.fsum(np.concatenate(parts).tolist())
 
-    def mixes(self, state: VariationalPosterior, parameters: Parameters) -> Floats:
+    def mixes(self, posterior: VariationalPosterior, parameters: Parameters) -> Floats:
         """The documents' topic proportions: arithmetic means over tags, whatever the inference method."""
-        shares, latent = tag_shares(self.words, state.xi[self.entries], state.xi_latent[self.rows])
-        rho = state.rho[self.rows] if len(state.rho) > 1 else state.rho
+        shares, latent = tag_shares(self.words, posterior.xi[self.entries], posterior.xi_latent[self.rows])
+        rho = posterior.rho[self.rows] if len(posterior.rho) > 1 else posterior.rho
         return np.ascontiguousarray(mean_topics(self.words, shares, latent, rho, parameters.theta))
 
 

@@ -47,7 +47,7 @@ class ValidationWords(Protocol):
         """Return the topic mixes of their documents."""
         ...
 
-    def log_probability(self, mixes: Floats, rows: Floats, workers: Parallel) -> float:
+    def log_probability(self, mixes: Floats, rows: Floats, parallel: Parallel) -> float:
         """Return their log probability under these topic mixes and ``rows`` of psi (one for each of ``columns``)."""
         ...
 
@@ -65,7 +65,7 @@ def update_word_prior(
     validation: ValidationWords,
     posterior: VariationalPosterior,
     parameters: Parameters,
-    workers: Parallel,
+    parallel: Parallel,
 ) -> Float64s:
     """Maximise the penalised log probability of the validation words over beta, near the present one.
 
@@ -83,7 +83,7 @@ def update_word_prior(
         Of the documents.
     parameters : Parameters
         Estimated under the present beta.
-    workers : Parallel
+    parallel : Parallel
         Scores parts of the validation words.
 
     Returns
@@ -102,7 +102,7 @@ def update_word_prior(
         mixed[:, :-1] = weights * totals
         mixed[:, -1] = weights.sum(axis=1)
         rows[:, -1] = (trial - beta)[columns]
-        return float(0.5 * ((step / STEP_SCALE) ** 2).sum() - validation.log_probability(mixed, rows, workers))
+        return float(0.5 * ((step / STEP_SCALE) ** 2).sum() - validation.log_probability(mixed, rows, parallel))
 
     options = {"maxiter": 15, "eps": 1e-4}
     bounds = list(zip(-MAX_STEP, MAX_STEP, strict=True))
@@ -116,7 +116,7 @@ def _stepped(beta: Float64s, logs: Float64s, step: Float64s) -> Float64s:
 
 
 def replace_word_prior(
-    parameters: Parameters, topic_sizes: Float64s, before: Float64s, beta: Float64s, workers: Parallel
+    parameters: Parameters, topic_sizes: Float64s, before: Float64s, beta: Float64s, parallel: Parallel
 ) -> Parameters:
     """Return the parameters of the last M-step under ``beta`` in place of ``before``; psi is overwritten."""
     psi, totals = parameters.psi, topic_sizes + beta.sum()
@@ -127,6 +127,6 @@ def replace_word_prior(
         part *= scale
         part += ((beta - before)[slice(*rows), None] / totals).astype(psi.dtype)
 
-    workers.map(rescale, cut_rows(len(psi), CHUNK_ROWS))
+    parallel.map(rescale, cut_rows(len(psi), CHUNK_ROWS))
     counts = parameters.totals and replace(parameters.totals, topics=totals, word_prior=beta)
     return replace(parameters, totals=counts)
