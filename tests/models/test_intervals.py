@@ -58,7 +58,7 @@ def test_tag_weights_returns_intervals() -> None:
     found = model.tag_weights(corpus, intervals=0.8)
     assert found.mean.shape == corpus.tags.shape
     assert np.all((found.low.data <= found.mean.data) & (found.mean.data <= found.high.data))
-    again = model.set_params(LocalEngine(1)).tag_weights(corpus, intervals=0.8)
+    again = model.set_params(n_jobs=1).tag_weights(corpus, intervals=0.8)
     np.testing.assert_array_equal(again.low.data, found.low.data)
     with pytest.raises(ValueError, match="between 0 and 1"):
         model.tag_weights(corpus, intervals=90)

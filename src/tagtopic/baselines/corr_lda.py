@@ -347,7 +347,7 @@ class CorrLDA(TopicBaseline):
         Topic distribution given each tag.
     topic_prior_ : ndarray of shape (n_topics,)
         Dirichlet prior of a document's topics.
-    bound_ : ndarray of shape (n_iter_,)
+    bound_ : ndarray of shape (n_iterations,)
         The variational bound after each iteration; it never decreases.
     n_iter_ : int
         Number of EM iterations.

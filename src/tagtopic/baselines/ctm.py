@@ -124,7 +124,7 @@ class CTM(BagOfWordsBaseline):
         Mean of the logistic normal prior.
     topic_covariance_ : ndarray of shape (n_topics, n_topics)
         Covariance of the logistic normal prior.
-    bound_ : ndarray of shape (n_iter_,)
+    bound_ : ndarray of shape (n_iterations,)
         The variational bound after each iteration; it never decreases.
     n_iter_ : int
         Number of EM iterations.

@@ -63,7 +63,7 @@ def coherence(
 
     Parameters
     ----------
-    model : TWDA, TWTM, LDA or a baseline
+    model : fitted model or baseline
         A fitted model with ``components_`` and ``words_``.
     corpus : Corpus
         The documents.

@@ -82,7 +82,7 @@ def perplexity(
 
     Parameters
     ----------
-    model : TWDA, TWTM, LDA or a baseline
+    model : fitted model or baseline
         A fitted model.
     X : Corpus, list of texts, or matrix of word counts
         The documents.

@@ -72,7 +72,7 @@ class Explorer:
 
     Parameters
     ----------
-    model : TWDA, TWTM or LDA
+    model : fitted model
         A fitted model.
     corpus : Corpus, optional
         Documents to show. Without them there are no document pages, no audit and no measure of quality.
@@ -81,14 +81,14 @@ class Explorer:
         corpus keeps, if it does.
     name : str, default="model"
         Name of the model in titles.
-    other : TWDA, TWTM or LDA, optional
+    other : fitted model, optional
         A second fitted model to compare with.
     other_name : str, default="other model"
         Name of the second model.
 
     Attributes
     ----------
-    model : TWDA, TWTM or LDA
+    model : fitted model
         The model.
     corpus : Corpus or None
         The documents in the columns of the model.

@@ -175,7 +175,7 @@ def search_topics(
         The documents, a part of which is held out.
     n_topics : sequence of int, default=(20, 50, 100, 200)
         The numbers of topics to try.
-    model : TWDA, TWTM or LDA, optional
+    model : estimator, optional
         An estimator whose other settings are used; by default ``TWDA(random_state=random_state, n_jobs=n_jobs)``.
     test_size : float or int, default=0.2
         The share or number of documents that are held out.

@@ -14,7 +14,7 @@ from tagtopic.models._settings import Prior
 class TWTM(TagTopicModel):
     """The Tag-Weighted Topic Model: a document mixes the topics of its tags.
 
-    A document's topic proportions are a weighted mixture of the topics of its tags, and of no others [1]_. Every
+    A document's topic proportions are a weighted mixture of the topics of its tags, and of no others [1]. Every
     training document needs a tag (``TWDA`` does not require that). At ``transform`` a document without known tags gets
     the topics that its words indicate, as in LDA.
 
@@ -23,9 +23,9 @@ class TWTM(TagTopicModel):
     n_topics : int, default=50
         The number of topics.
     inference : {"cvb0", "map", "mixture", "paper"}, default="cvb0"
-        The inference method. ``"cvb0"``: collapsed variational Bayes with leave-one-out counts [2]_, best on held-out
+        The inference method. ``"cvb0"``: collapsed variational Bayes with leave-one-out counts [2], best on held-out
         words. ``"map"``: EM for the mode of a penalised likelihood. ``"mixture"``: mean-field variational Bayes, with a
-        bound on the likelihood no looser than the paper's. ``"paper"``: the equations of [1]_ as printed.
+        bound on the likelihood no looser than the paper's. ``"paper"``: the equations of [1] as printed.
     max_iter : int, default=200
         The largest number of EM iterations, or of passes over the documents for online learning.
     tol : float, default=1e-5
@@ -50,7 +50,7 @@ class TWTM(TagTopicModel):
         ``"float64"`` takes about twice the time.
     learning : {"batch", "online"}, default="batch"
         ``"batch"``: each iteration infers all documents, then updates the parameters. ``"online"``: stochastic
-        variational inference [3]_, which updates them after every mini-batch; an iteration is a pass over all
+        variational inference [3], which updates them after every mini-batch; an iteration is a pass over all
         documents, and few are needed.
     batch_size : int, default=2048
         Documents per mini-batch of online learning and of ``partial_fit``.
@@ -139,10 +139,10 @@ class TWTM(TagTopicModel):
 
     References
     ----------
-    .. [1] S. Li, J. Li, G. Huang, R. Tan and R. Pan (2015). Tag-Weighted Topic Model For Large-scale Semi-Structured
-       Documents. arXiv:1507.08396.
-    .. [2] A. Asuncion, M. Welling, P. Smyth and Y. W. Teh (2009). On Smoothing and Inference for Topic Models. UAI.
-    .. [3] M. D. Hoffman, D. M. Blei, C. Wang and J. Paisley (2013). Stochastic Variational Inference. JMLR 14.
+    - [1] S. Li, J. Li, G. Huang, R. Tan and R. Pan (2015). Tag-Weighted Topic Model For Large-scale Semi-Structured
+      Documents. arXiv:1507.08396.
+    - [2] A. Asuncion, M. Welling, P. Smyth and Y. W. Teh (2009). On Smoothing and Inference for Topic Models. UAI.
+    - [3] M. D. Hoffman, D. M. Blei, C. Wang and J. Paisley (2013). Stochastic Variational Inference. JMLR 14.
 
     Examples
     --------

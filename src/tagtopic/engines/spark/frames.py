@@ -158,7 +158,7 @@ def apply_model(
 
     Parameters
     ----------
-    model : TWTM, TWDA or LDA
+    model : fitted model
         A fitted model that was trained on texts, so that it has the rules by which texts become words.
     frame : pyspark.sql.DataFrame
         A row for each document.
