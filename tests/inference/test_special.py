@@ -1,6 +1,7 @@
 """Special functions against SciPy."""
 
 import numpy as np
+import pytest
 import scipy.special
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,12 @@ positive = st.floats(1e-6, 1e6)
 def test_digamma_and_trigamma_agree_with_scipy(x: float) -> None:
     np.testing.assert_allclose(digamma(x), scipy.special.digamma(x), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(trigamma(x), scipy.special.polygamma(1, x), rtol=1e-11)
+
+
+@pytest.mark.parametrize("x", [0.0, -1e30, float("nan")])
+def test_digamma_and_trigamma_are_nan_outside_their_domain(x: float) -> None:
+    assert np.isnan(digamma(x))
+    assert np.isnan(trigamma(x))
 
 
 @given(positive)

@@ -318,7 +318,12 @@ class LocalSession(Session):
 
 
 def latent_log_expectations(rho: Floats, ranges: list[tuple[int, int]], parallel: Parallel) -> tuple[Float64s, int]:
-    """Return the sum over documents of E[log lambda], added range by range, and the number of documents."""
+    """Return the sum over documents of E[log lambda], added range by range, and the number of documents.
+
+    Where documents have no latent tag, they share one row of rho: none of them counts.
+    """
+    if len(rho) < max(last for _, last in ranges):
+        return np.zeros(rho.shape[1]), 0
 
     def add_up(rows: tuple[int, int]) -> Float64s:
         sums = sum_log_latent(rho, *rows)

@@ -13,6 +13,8 @@ from tagtopic._core.jit import compiled
 @compiled
 def digamma(x: float) -> float:
     """Return ``scipy.special.digamma(x)`` for x > 0, to 1e-13: recurrence up to 8, then the asymptotic series."""
+    if x <= 0.0:
+        return math.nan
     shift = 0.0
     while x < 8.0:
         shift -= 1.0 / x
@@ -29,6 +31,8 @@ def digamma(x: float) -> float:
 @compiled
 def trigamma(x: float) -> float:
     """Return ``scipy.special.polygamma(1, x)`` for x > 0, to 1e-12."""
+    if x <= 0.0:
+        return math.nan
     shift = 0.0
     while x < 8.0:
         shift += 1.0 / (x * x)
