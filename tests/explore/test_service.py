@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Iterator
+from copy import copy
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,10 @@ import pytest
 from starlette.testclient import TestClient
 from tests.explore.conftest import letters
 
-from tagtopic import LDA, Corpus
+from tagtopic import LDA, TWDA, Corpus
 from tagtopic.explore import Explorer, views
 from tagtopic.explore.service import create_app
+from tagtopic.tagging.audit import TagReport
 
 PAGES = ("/", "/topics/0", "/tags", "/tags/0", "/documents", "/documents/3", "/try", "/audit", "/compare")
 
@@ -161,10 +164,20 @@ def test_try_works_with_and_without_javascript(client: TestClient) -> None:
 
 
 def test_audit_runs_in_the_background(explorer: Explorer) -> None:
-    fresh = Explorer(explorer.model, explorer.corpus)
+    asked = Event()
+
+    class Patient(TWDA):
+        def audit_tags(self, X: Any, *, tags: Any = None) -> TagReport:
+            assert asked.wait(60)
+            return super().audit_tags(X, tags=tags)
+
+    model = copy(explorer.model)
+    model.__class__ = Patient
+    fresh = Explorer(model, explorer.corpus)
     with TestClient(create_app(fresh)) as client:
         assert "being audited" in client.get("/audit").text
         assert "is in progress" in client.get("/tags/0").text
+        asked.set()
         _ = fresh.audit
         assert "Least plausible" in client.get("/audit").text
 
