@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.parallel import cut_rows
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool, cut_rows
 from tagtopic.engines.blocks import read_only
 from tagtopic.tagging.regressions import sgd_epoch
 

@@ -29,8 +29,7 @@ import numpy as np
 from synthetic_corpus import Size, synthetic_corpus
 from tagtopic import TWDA, Corpus
 from tagtopic._core.intrinsics import AHEAD, prefetch_row
-from tagtopic._core.parallel import cut_evenly
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool, cut_evenly
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.local import CHUNK_ENTRIES, LocalEngine
 from tagtopic.inference.cvb0 import word_pass_cvb0

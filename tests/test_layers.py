@@ -50,7 +50,8 @@ def imported_names(path: Path) -> set[str]:
 
 
 OF_ENGINES = (
-    "tagtopic._core.threads", "tagtopic.engines.local", "tagtopic.engines.distributed", "tagtopic.engines.spark",
+    "tagtopic._core.parallel.ThreadPool", "tagtopic._core.parallel.imap", "tagtopic.engines.local",
+    "tagtopic.engines.distributed", "tagtopic.engines.spark",
 )  # fmt: skip
 
 

@@ -6,12 +6,10 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from tagtopic.baselines import reference
-from tagtopic.baselines.base import tag_log_likelihood_matrix
 from tagtopic.baselines.corr_lda import sweep_corr_document
 from tagtopic.baselines.ctm_inference import fold_in_logistic_normal
 from tagtopic.baselines.fold_in import _priors_of as priors_of
 from tagtopic.baselines.fold_in import fold_in, fold_in_documents, words_of
-from tagtopic.inference.likelihood import tag_log_likelihoods
 
 
 def drawn(seed: int, n_words: int = 30, n_topics: int = 6) -> tuple[np.random.Generator, np.ndarray, sp.csr_array]:
@@ -92,21 +90,6 @@ def test_logistic_normal_mixes_do_not_depend_on_other_documents() -> None:
     mean, covariance = np.zeros(6), np.eye(6)
     alone = fold_in_logistic_normal(counts[[5]], topic_words, mean, covariance)
     np.testing.assert_array_equal(fold_in_logistic_normal(counts, topic_words, mean, covariance, 2)[[5]], alone)
-
-
-def test_tag_log_likelihood_is_the_papers_score() -> None:
-    rng, topic_words, counts = drawn(5)
-    tag_topics = rng.dirichlet(np.ones(6), 300)
-    expected = counts @ np.log(topic_words @ tag_topics.T)
-    np.testing.assert_allclose(tag_log_likelihood_matrix(counts, tag_topics, topic_words), expected)
-
-
-def test_both_tag_likelihoods_agree_where_a_tag_excludes_words() -> None:
-    _, topic_words, counts = drawn(6)
-    topic_words[:10, 0] = 0
-    words, scores = words_of(counts), np.empty((12, 6))
-    tag_log_likelihoods(words.starts, words.words, words.counts, topic_words, np.eye(6), 0, 12, scores)
-    np.testing.assert_allclose(tag_log_likelihood_matrix(counts, np.eye(6), topic_words), scores)
 
 
 def corr_problem(seed: int) -> tuple[np.ndarray, ...]:

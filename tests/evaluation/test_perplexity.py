@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import vstack
+from scipy.sparse import random_array, vstack
 
 from tagtopic import Corpus
+from tagtopic._core.arrays import Floats
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.evaluation import perplexity
+from tagtopic.evaluation.perplexity import log_probabilities
 from tagtopic.inference.methods import METHODS
 from tagtopic.models import LDA, TWDA, TWTM
 
@@ -99,3 +101,15 @@ def test_texts_are_scored_as_the_corpus_made_from_them() -> None:
     result = perplexity(model, texts)
     assert result.unknown_tokens is None
     assert result.value == pytest.approx(perplexity(model, corpus).value, rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_log_probability_of_documents_given_their_mixes(dtype: type) -> None:
+    rng = np.random.default_rng(0)
+    counts = (5 * random_array((6, 40), density=0.3, format="csr", random_state=rng)).ceil()
+    mixes: Floats = rng.dirichlet(np.ones(7), 6).astype(dtype)
+    psi: Floats = rng.dirichlet(np.ones(40), 7).T.astype(dtype)
+    psi[counts.indices[0]] = 0  # a word without topics has probability 1e-300
+    found = log_probabilities(counts.indptr, counts.indices, counts.data, mixes, psi)
+    expected = (counts.toarray() * np.log(np.maximum(mixes.astype(float) @ psi.T.astype(float), 1e-300))).sum(axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == np.float32 else 1e-12)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from tagtopic.inference.m_step import (
     add_scaled_rows,
     column_totals,
+    estimate_topics,
     index_columns,
+    natural_gradient_step,
     normalise_columns,
     normalise_rows,
     weighted_log_sum,
@@ -99,3 +101,30 @@ def test_index_of_an_empty_block_has_no_columns() -> None:
     found = index_columns(np.zeros(4, np.int64), np.empty(0, np.int32), 10)
     assert len(found.columns) == 0
     assert found.starts.tolist() == [0]
+
+
+def test_topics_are_estimated_for_selected_words() -> None:
+    random = np.random.default_rng(0)
+    statistics, prior, totals = random.random((6, 3)), random.random(6), np.array([2.0, 3.0, 50.0])
+    words, psi = np.array([5, 0, 3, 1], np.int32), np.zeros((4, 3))
+    estimate_topics(statistics, words, 1, 3, prior, totals, 0.02, psi)
+    expected = np.zeros((4, 3))
+    expected[1:3] = np.maximum((statistics[words[1:3]] + prior[words[1:3], None]) / totals, 0.02)
+    assert (expected[1:3] == 0.02).any()
+    np.testing.assert_allclose(psi, expected, rtol=1e-12)
+
+
+def test_rows_move_by_their_own_step_sizes() -> None:
+    random = np.random.default_rng(1)
+    statistics, new = random.random((6, 3)), random.random((4, 3))
+    rows, rates, scales = (
+        np.array([5, 0, 3, 1], np.int32),
+        np.array([0.1, 0.5, 0.9, 0.3]),
+        np.array([2.0, 3.0, 5.0, 7.0]),
+    )
+    expected = statistics.copy()
+    for i in (1, 2):
+        expected[rows[i]] = (1 - rates[i]) * statistics[rows[i]] + rates[i] * scales[i] * new[i]
+    increase = (expected - statistics).sum(axis=0)
+    np.testing.assert_allclose(natural_gradient_step(statistics, rows, 1, 3, rates, scales, new), increase, rtol=1e-9)
+    np.testing.assert_allclose(statistics, expected, rtol=1e-12)

@@ -9,7 +9,7 @@ import pytest
 from tagtopic import LDA, TWDA, Corpus
 from tagtopic._core import optional
 from tagtopic._core.arrays import Float64s
-from tagtopic.models.plotting import DARK, LIGHT, colour
+from tagtopic.models.plotting import DARK, LIGHT, MAP_GAP, MAP_HEIGHT, MAP_WIDTH, colour, topic_map, topic_similarity
 
 THEMES = {
     "author:Ada": "engine number machine calculate wheel gear",
@@ -151,3 +151,25 @@ def test_a_model_without_tags_is_drawn_too() -> None:
     assert len(model.plot_topics().layout.shapes) == 2
     assert model.plot_document(corpus[0]).data[1].y == ()
     assert "LDA" in model._repr_html_()
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 3, 40, 100])
+def test_circles_do_not_overlap_and_stay_on_the_map(n_topics: int) -> None:
+    random = np.random.default_rng(0)
+    similarity = topic_similarity(random.dirichlet(np.full(60, 0.1), n_topics))
+    circles = topic_map(similarity, random.dirichlet(np.full(n_topics, 2.0)))
+    for a, b in combinations(circles, 2):
+        assert np.hypot(a.x - b.x, a.y - b.y) > a.radius + b.radius - 0.5 * MAP_GAP
+    assert all(c.radius <= c.x <= MAP_WIDTH - c.radius and c.radius <= c.y <= MAP_HEIGHT - c.radius for c in circles)
+
+
+def test_similar_topics_are_near_each_other() -> None:
+    components = np.full((12, 40), 0.2)
+    for topic in range(12):
+        components[topic, 10 * (topic % 4) : 10 * (topic % 4) + 10] += 5
+    components /= components.sum(axis=1, keepdims=True)
+    circles = topic_map(topic_similarity(components), np.ones(12))
+    places = np.array([(circle.x, circle.y) for circle in circles])
+    distance = np.linalg.norm(places[:, None] - places[None], axis=2)
+    similar = np.arange(12)[:, None] % 4 == np.arange(12)[None] % 4
+    assert distance[similar].mean() < 0.8 * distance[~similar].mean()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.local import LocalEngine

@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tagtopic.inference import reference
-from tagtopic.inference.likelihood import tag_log_likelihoods
+from tagtopic._core.arrays import Floats
+from tagtopic.tagging.likelihood import tag_log_likelihood_matrix, tag_log_likelihoods
 
 RNG = np.random.default_rng(0)
 COUNTS = sp.csr_array(RNG.poisson(0.4, (40, 30)).astype(np.int32))
+
+
+def expected_scores(counts: Floats, psi: Floats, theta: Floats) -> Floats:
+    """Return log p(document | tag) for each row of a dense table of counts and each tag."""
+    return np.asarray(counts @ np.log(psi @ theta.T))
 
 
 def test_the_score_is_the_log_likelihood() -> None:
@@ -17,7 +22,7 @@ def test_the_score_is_the_log_likelihood() -> None:
     counts = COUNTS.astype(np.float32)
     out = np.empty((6, 12))
     tag_log_likelihoods(counts.indptr, counts.indices, counts.data, psi, theta, 2, 8, out)
-    assert out == pytest.approx(reference.tag_log_likelihoods(counts.toarray()[2:8], psi, theta), rel=1e-5)
+    assert out == pytest.approx(expected_scores(counts.toarray()[2:8], psi, theta), rel=1e-5)
 
 
 def test_the_score_of_a_long_document_does_not_underflow() -> None:
@@ -25,4 +30,19 @@ def test_the_score_of_a_long_document_does_not_underflow() -> None:
     theta = RNG.dirichlet(np.ones(3), 5).astype(np.float32)
     counts, out = sp.csr_array(np.ones((1, 400), np.float32)), np.empty((1, 5))  # each probability is about 1/400
     tag_log_likelihoods(counts.indptr, counts.indices, counts.data, psi, theta, 0, 1, out)
-    assert out == pytest.approx(reference.tag_log_likelihoods(counts.toarray(), psi, theta), rel=1e-5)
+    assert out == pytest.approx(expected_scores(counts.toarray(), psi, theta), rel=1e-5)
+
+
+def test_the_scores_of_many_documents_are_those_of_one_at_a_time() -> None:
+    psi = RNG.dirichlet(np.ones(30), 6).T
+    theta = RNG.dirichlet(np.ones(6), 300)
+    expected = expected_scores(COUNTS.toarray(), psi, theta)
+    np.testing.assert_allclose(tag_log_likelihood_matrix(COUNTS, theta, psi), expected)
+
+
+def test_both_scores_agree_where_a_tag_excludes_words() -> None:
+    psi = RNG.dirichlet(np.ones(30), 6).T
+    psi[:10, 0] = 0
+    counts, out = COUNTS.astype(np.float64), np.empty((40, 6))
+    tag_log_likelihoods(counts.indptr, counts.indices, counts.data, psi, np.eye(6), 0, 40, out)
+    np.testing.assert_allclose(tag_log_likelihood_matrix(counts, np.eye(6), psi), out)

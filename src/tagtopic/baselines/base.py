@@ -20,18 +20,16 @@ from sklearn.utils.validation import check_is_fitted
 from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.isolation import Arrays, ForeignLibraryError, run_isolated
 from tagtopic._core.optional import require
-from tagtopic._core.threads import effective_n_jobs
+from tagtopic._core.parallel import effective_n_jobs
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import move_columns
-from tagtopic.inference.likelihood import MIN_PROBABILITY
 from tagtopic.models import _inputs
+from tagtopic.tagging.likelihood import tag_log_likelihood_matrix
 
 BaselineError = ForeignLibraryError
 """An external library crashed, failed or exceeded the time limit, in a process of its own."""
 
 BATCH_DOCUMENTS = 1024
-BATCH_TAGS = 256
-"""Bounds the memory of ``tag_log_likelihood_matrix``: this many tags times the words that occur."""
 
 WHOLE_NUMBERS = {
     "n_topics", "sweeps", "passes", "iterations", "starts", "optimise_every", "burn_in",
@@ -276,23 +274,6 @@ class ExternalBaseline(TopicBaseline):
         del settings["random_state"], settings["timeout"]
         settings |= {name: int(value) for name, value in settings.items() if name in WHOLE_NUMBERS}
         return {**settings, "n_jobs": effective_n_jobs(self.n_jobs)}
-
-
-def tag_log_likelihood_matrix(counts: Any, tag_topics: Floats, topic_words: Floats) -> Float64s:
-    """Compute log p(d | tag) = sum_i log sum_z p(z | tag) p(w_i | z), the paper's score, for all documents and tags.
-
-    ``inference.likelihood`` computes the same document by document; for many documents at a time it is cheaper to
-    evaluate each word under each tag once. ``counts`` is CSR, ``topic_words`` (words, topics).
-    """
-    occurring = np.unique(counts.indices)
-    occurring_counts = counts[:, occurring].astype(np.float64)
-    words = np.asarray(topic_words[occurring], np.float64)
-    scores = np.empty((counts.shape[0], len(tag_topics)))
-    for first in range(0, len(tag_topics), BATCH_TAGS):
-        tags = slice(first, first + BATCH_TAGS)
-        logs = np.log(np.maximum(words @ np.asarray(tag_topics[tags], np.float64).T, MIN_PROBABILITY))
-        scores[:, tags] = occurring_counts @ logs
-    return scores
 
 
 def check_settings(model: BaseEstimator, *, named_priors: Collection[str | None] = ()) -> None:

@@ -30,8 +30,7 @@ from sklearn.utils import check_random_state
 
 from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.jit import compiled, compiled_reordering
-from tagtopic._core.parallel import cut_evenly
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool, cut_evenly
 from tagtopic.baselines.base import TopicBaseline, check_settings, normalise_rows, restrict_to_seen_words
 from tagtopic.baselines.fold_in import fold_in
 from tagtopic.corpus import Corpus

@@ -25,8 +25,7 @@ import numpy as np
 
 from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.jit import compiled, compiled_reordering
-from tagtopic._core.parallel import cut_evenly
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool, cut_evenly
 from tagtopic.baselines.fold_in import CHUNK_ENTRIES as FOLD_IN_ENTRIES
 from tagtopic.baselines.fold_in import Words, words_of
 from tagtopic.inference.types import Documents

@@ -16,8 +16,7 @@ import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, read_only
 from tagtopic._core.jit import compiled
-from tagtopic._core.parallel import cut_evenly
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool, cut_evenly
 
 SWEEPS = 200
 TOLERANCE = 1e-5

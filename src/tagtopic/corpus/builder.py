@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import offsets_of
 from tagtopic._core.files import atomic_folder
 from tagtopic._core.memmap import ArrayFile, GrowingArray
+from tagtopic._core.parallel import effective_n_jobs, imap
 from tagtopic._core.strings import StringArray, StringTable
-from tagtopic._core.threads import effective_n_jobs, imap
 from tagtopic.corpus import matrices, storage
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.text import phrases

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagtopic._core.strings import StringArray
-from tagtopic.corpus import alignment, description, matrices, splits, storage, validation
-from tagtopic.corpus.alignment import Alignment
+from tagtopic.corpus import description, matrices, splits, storage, validation
 from tagtopic.corpus.reading.options import ReadArguments, accepts
-from tagtopic.corpus.tags import kind_of
+from tagtopic.corpus.tags import kind_of, select_tags
 from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_options
+from tagtopic.corpus.vocabulary import Alignment, align
 
 
 @dataclass(frozen=True)
@@ -579,7 +579,7 @@ class Corpus:
         >>> alignment.corpus.counts.toarray().tolist(), alignment.unknown_tags
         ([[0, 0], [1, 0]], ('author:Ada',))
         """
-        return alignment.align(self, words, tag_names)
+        return align(self, words, tag_names)
 
     def select_tags(self, rules: TagRules) -> Corpus:
         """Return the documents with the tags that the rules keep.
@@ -595,7 +595,7 @@ class Corpus:
         >>> corpus.select_tags(TagRules(drop_kinds=["author"])).n_tags
         0
         """
-        return alignment.select_tags(self, rules)
+        return select_tags(self, rules)
 
     def describe(self, n: int = 10) -> description.Description:
         """Return summary statistics, to be printed.

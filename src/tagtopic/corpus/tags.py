@@ -1,4 +1,4 @@
-"""Tags: their kinds, and noise tags added at random to measure what they do to a model."""
+"""Tags: their kinds, their selection, and noise tags added at random to measure what they do to a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import offsets_of
-from tagtopic.corpus.matrices import csr
+from tagtopic.corpus.matrices import column_counts, csr
+from tagtopic.corpus.text.rules import TagRules
+from tagtopic.corpus.vocabulary import align
 
 if TYPE_CHECKING:
     from tagtopic.corpus.corpus import Corpus
@@ -28,6 +30,17 @@ def kinds_of(tag_names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int3
     """Return the kinds, sorted, and the index of each tag's kind."""
     kinds, numbers = np.unique(np.array([*map(kind_of, tag_names)], dtype=np.object_), return_inverse=True)
     return tuple(kinds.tolist()), numbers.astype(np.int32)
+
+
+def select_tags(corpus: Corpus, rules: TagRules) -> Corpus:
+    """Return the documents with the tags that the rules keep."""
+    documents = column_counts(corpus.tags)
+    kept = [
+        name
+        for name, n in zip(corpus.tag_names, documents, strict=True)
+        if (n >= rules.min_tag_documents or rules.min_tag_documents <= 1) and rules.keeps(name)
+    ]
+    return corpus if len(kept) == corpus.n_tags else align(corpus, corpus.words, kept).corpus
 
 
 def with_noise_tags(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool
 from tagtopic.corpus.interface import RemoteCorpus
 from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors

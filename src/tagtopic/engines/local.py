@@ -12,21 +12,20 @@ from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.memmap import SPILL_AT, TemporaryArrays, release
-from tagtopic._core.parallel import CHUNK_ROWS, Parallel, cut_evenly, cut_rows
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import CHUNK_ROWS, Parallel, ThreadPool, cut_evenly, cut_rows
 from tagtopic.corpus.interface import RemoteCorpus
 from tagtopic.engines.base import Engine, Session
 from tagtopic.engines.blocks import BLOCK_ENTRIES, KEPT_ENTRIES, Block, blocks_of
 from tagtopic.engines.posterior import (
     SWEEPS,
     TOLERANCE,
+    CorpusEvidence,
     DocumentPosteriors,
     block_posterior,
     initial_posterior,
     mean_topics,
     tag_shares,
 )
-from tagtopic.engines.weight_evidence import CorpusEvidence
 from tagtopic.inference.cvb0 import add_tag_statistics_cvb0, add_word_statistics_cvb0
 from tagtopic.inference.e_step import allocate_buffers, infer_documents
 from tagtopic.inference.m_step import add_scaled_rows

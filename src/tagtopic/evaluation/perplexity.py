@@ -11,11 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from tagtopic._core.arrays import row_blocks
+from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, row_blocks
+from tagtopic._core.jit import compiled_reordering
 from tagtopic._core.memmap import release
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.splits import split_tokens
-from tagtopic.inference.likelihood import log_probabilities
 from tagtopic.inference.methods import method_of
 
 METHODS = ("completion", "fitted", "bound")
@@ -183,3 +183,16 @@ def _from_bound(model: Any, corpus: Corpus, unknown: int | None) -> Perplexity:
         raise ValueError(NOTHING_TO_SCORE)
     bound = model._posteriors(corpus, None).objective
     return Perplexity(float(np.exp(-bound / total)), corpus.n_tokens, unknown, 0)
+
+
+@compiled_reordering
+def log_probabilities(starts: Int64s, words: Int32s, counts: Floats, mixes: Floats, psi: Floats) -> Float64s:
+    """Return ``counts_d @ log(psi[words_d] @ mixes[d])`` for each document d."""
+    values = np.zeros(starts.shape[0] - 1)
+    for d in range(starts.shape[0] - 1):
+        for p in range(starts[d], starts[d + 1]):
+            total = 0.0
+            for k in range(psi.shape[1]):
+                total += mixes[d, k] * psi[words[p], k]
+            values[d] += counts[p] * np.log(max(float(total), 1e-300))
+    return values

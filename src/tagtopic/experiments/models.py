@@ -101,7 +101,7 @@ def tag_score_batches(model: Any, corpus: Corpus) -> Iterator[tuple[slice, Float
     if hasattr(model, "tag_score_batches"):
         yield from model.tag_score_batches(corpus, BATCH_DOCUMENTS)
         return
-    from tagtopic.baselines.base import tag_log_likelihood_matrix
+    from tagtopic.tagging.likelihood import tag_log_likelihood_matrix
 
     known, parameters = model.aligned(corpus), model.parameters_
     mixes = parameters.expected_mix_by_tag()

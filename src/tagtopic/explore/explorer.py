@@ -20,7 +20,7 @@ from tagtopic.corpus.tags import kind_of
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.posterior import DocumentPosteriors
 from tagtopic.inference.methods import method_of
-from tagtopic.models.topic_map import topic_similarity
+from tagtopic.models.plotting import topic_similarity
 
 if TYPE_CHECKING:
     from tagtopic._core.arrays import Float64s, Floats

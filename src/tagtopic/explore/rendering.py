@@ -1,11 +1,16 @@
-"""Views as HTML and tables as CSV: templates, their filters and static files, shared by pages and report."""
+"""Views as HTML and tables as CSV: templates, their filters, charts and static files, shared by pages and report.
+
+Charts are SVG rendered on the server: they need no JavaScript, can be printed, follow the colour scheme and take a few
+kilobytes (docs/decisions/server-side-charts.md). Functions here compute the coordinates that templates draw.
+"""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -14,7 +19,6 @@ from urllib.parse import quote
 
 from tagtopic._core.optional import require
 from tagtopic._version import __version__
-from tagtopic.explore.charts import line
 from tagtopic.models.plotting import DARK, LIGHT, colour_index
 
 if TYPE_CHECKING:
@@ -29,6 +33,10 @@ CSV_ROWS = 1000
 
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 """First characters of cells that a spreadsheet would evaluate."""
+
+CHART_RIGHT, CHART_TOP, CHART_BOTTOM = 8.0, 12.0, 22.0
+CHARACTER_WIDTH, LABEL_GAP = 7.5, 8.0
+"""Width of a character of a label, and the gap between label and chart."""
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -51,7 +59,7 @@ class Renderer:
     def __init__(self, *, root: str = "", has_page: HasPage = lambda kind, number: True, live: bool = True) -> None:
         require("jinja2", extra="explore", purpose="the explorer")
         self.environment = _environment()
-        self.environment.globals.update(root=root, has_page=has_page, live=live, version=__version__, line=line)
+        self.environment.globals.update(root=root, has_page=has_page, live=live, version=__version__, line=line_chart)
 
     def render(self, template: str, **context: Any) -> str:
         """Render a template."""
@@ -155,3 +163,71 @@ def csv_chunks(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 def _escape_formula(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_PREFIXES) else value
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A tick of an axis: its coordinate and label."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """A line chart in SVG coordinates: points of the line, ticks of the axes, and vertical marks."""
+
+    width: float
+    height: float
+    left: float
+    points: str
+    last: tuple[float, float]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    marks: tuple[float, ...]
+
+    @property
+    def baseline(self) -> float:
+        """The vertical coordinate of the horizontal axis."""
+        return self.height - CHART_BOTTOM
+
+
+def line_chart(
+    values: Sequence[tuple[float, float]],
+    *,
+    width: float = 420,
+    height: float = 160,
+    marks: Sequence[float] = (),
+    from_zero: bool = False,
+    percent: bool = False,
+) -> LineChart:
+    """Scale points (x, y) to a chart of this size; ``marks`` are values of x to mark."""
+    xs, ys = [x for x, _ in values], [y for _, y in values]
+    low_x, high_x = min(xs), max(xs)
+    low_y, high_y = (0.0 if from_zero else min(ys)), max(ys)
+    span_x, span_y = (high_x - low_x) or 1.0, (high_y - low_y) or 1.0
+    labels = {y: _label(y, percent=percent) for y in (low_y, high_y)}
+    left = round(CHARACTER_WIDTH * max(map(len, labels.values())) + LABEL_GAP, 1)
+
+    def to_x(x: float) -> float:
+        return round(left + (x - low_x) / span_x * (width - left - CHART_RIGHT), 1)
+
+    def to_y(y: float) -> float:
+        return round(height - CHART_BOTTOM - (y - low_y) / span_y * (height - CHART_TOP - CHART_BOTTOM), 1)
+
+    return LineChart(
+        width=width,
+        height=height,
+        left=left,
+        points=" ".join(f"{to_x(x)},{to_y(y)}" for x, y in values),
+        last=(to_x(xs[-1]), to_y(ys[-1])),
+        x_ticks=tuple(Tick(to_x(x), f"{x:g}") for x in dict.fromkeys((low_x, high_x))),
+        y_ticks=tuple(Tick(to_y(y), label) for y, label in labels.items()),
+        marks=tuple(to_x(x) for x in marks if low_x <= x <= high_x),
+    )
+
+
+def _label(value: float, *, percent: bool) -> str:
+    if percent:
+        return f"{100 * value:.1f}%"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagtopic._core.files import write_text
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool
 from tagtopic.explore import views
 from tagtopic.explore.rendering import Renderer, csv_chunks, static_file
 from tagtopic.explore.views.audit import AUDIT_TABLES, audit_rows

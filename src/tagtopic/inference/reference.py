@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.arrays import Float64s
 
 MIN_SHARE = 0.02
-MIN_PROBABILITY = 1e-30
 
 
 @dataclass(frozen=True)
@@ -193,8 +192,3 @@ def maximise_xi(xi: Float64s, pi: Float64s, gains: Float64s) -> Float64s:
         if gain <= 1e-10 * (1 + abs(value)):
             break
     return xi
-
-
-def tag_log_likelihoods(counts: Floats, psi: Floats, theta: Floats) -> Floats:
-    """Return log p(document | tag) for each row of a dense table of counts and each tag."""
-    return np.asarray(counts @ np.log(np.maximum(psi @ theta.T, MIN_PROBABILITY)))

@@ -1,6 +1,6 @@
 """Online learning: stochastic variational inference over mini-batches (Hoffman et al. 2013).
 
-``OnlineLearner`` updates running sufficient statistics (``inference/svi.py``) by one mini-batch at a time. New
+``OnlineLearner`` updates running sufficient statistics (``inference/m_step.py``) by one mini-batch at a time. New
 documents are inferred from their prior and nothing is kept of them: memory is that of the parameters and a mini-batch.
 ``OnlinePasses`` goes over a corpus several times, in a new random order each time, and keeps the posterior of each
 document between passes, as batch learning does.
@@ -26,13 +26,12 @@ from tagtopic.corpus.matrices import column_counts, column_sums, csr
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine, Session
 from tagtopic.engines.blocks import KEPT_ENTRIES
-from tagtopic.inference.m_step import FLOOR, normalise_rows, theta_floor
+from tagtopic.inference.m_step import FLOOR, estimate_topics, natural_gradient_step, normalise_rows, theta_floor
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.latent_topics import update_latent_prior
 from tagtopic.inference.priors.tag_weights import MAX_PI, MIN_PI, Evidence, fixed_point_pass
 from tagtopic.inference.priors.topic_words import update_word_prior
 from tagtopic.inference.special import inverse_digamma_of
-from tagtopic.inference.svi import estimate_topics, natural_gradient_step
 from tagtopic.inference.types import CountTotals, Parameters, Priors, Statistics, VariationalPosterior
 from tagtopic.models._batch import Fit
 from tagtopic.models._settings import (

@@ -26,7 +26,7 @@ from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.corpus.matrices import csr, replace_data
 from tagtopic.corpus.splits import held_out_counts
 from tagtopic.engines.posterior import mean_topics, tag_shares
-from tagtopic.inference.likelihood import log_probabilities
+from tagtopic.evaluation.perplexity import log_probabilities
 from tagtopic.inference.types import VariationalPosterior
 
 if TYPE_CHECKING:

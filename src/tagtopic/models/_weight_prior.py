@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.corpus.tags import with_noise_tags
-from tagtopic.inference.likelihood import log_probabilities
+from tagtopic.evaluation.perplexity import log_probabilities
 
 if TYPE_CHECKING:
     from tagtopic._core.arrays import Float64s

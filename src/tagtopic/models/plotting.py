@@ -1,23 +1,26 @@
-"""Plotly figures and an HTML table of a fitted model, and the colours of topics.
+"""Plotly figures and an HTML table of a fitted model, the map of its topics, and their colours.
 
 A topic has the colour of its number, in every figure and on every page. The twelve colours maximise the smallest OKLab
 distance between any two, under normal vision and under simulated protanopia, deuteranopia and tritanopia; each has a
 contrast of at least 3 to 1 with its background. They repeat from the 13th topic on, so a colour is always shown beside
 its topic's number (docs/decisions/topic-colours.md).
+
+On the map topics are circles with areas by share, similar topics near each other, without overlap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagtopic._core.arrays import Float64s
 from tagtopic._core.display import html_card
 from tagtopic._core.optional import MissingExtraError, require
 from tagtopic.models._intervals import intervals_if_quick
 from tagtopic.models._queries import distinctive_words, main_topics
-from tagtopic.models.topic_map import HEIGHT, WIDTH, topic_map, topic_similarity
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
@@ -36,6 +39,16 @@ BAR_COLOUR = "#5f6f86"
 MAX_TABLE_TOPICS = 20
 INTERVAL = 0.9
 """The probability that a drawn interval holds the weight."""
+
+MAP_WIDTH, MAP_HEIGHT = 1000.0, 620.0
+MAP_COVERAGE = 0.42
+"""The share of the map's area that circles cover."""
+
+MAX_RADIUS = 0.22 * MAP_HEIGHT
+"""The largest radius: two topics would not fit otherwise."""
+
+MAP_MARGIN, MAP_GAP = 12.0, 6.0
+MAP_STEPS = 400
 
 
 def colour_index(topic: int) -> int:
@@ -75,8 +88,8 @@ def plot_topics(model: TagTopicModel) -> Any:
             showlegend=False,
         )
     )
-    figure.update_xaxes(range=[0, WIDTH], visible=False, constrain="domain")
-    figure.update_yaxes(range=[HEIGHT, 0], visible=False, scaleanchor="x")
+    figure.update_xaxes(range=[0, MAP_WIDTH], visible=False, constrain="domain")
+    figure.update_yaxes(range=[MAP_HEIGHT, 0], visible=False, scaleanchor="x")
     return figure
 
 
@@ -196,3 +209,69 @@ def _label(name: str, length: int) -> str:
 def _translucent(colour: str) -> str:
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.2)"
+
+
+@dataclass(frozen=True)
+class TopicCircle:
+    """One topic on the map: centre and radius, in a box of ``WIDTH`` by ``HEIGHT``."""
+
+    topic: int
+    x: float
+    y: float
+    radius: float
+
+
+def topic_similarity(components: Any) -> Float64s:
+    """(topics, topics): Bhattacharyya coefficients, 1 for the same word distribution and 0 for no common word."""
+    roots = np.sqrt(np.asarray(components, np.float32))
+    return np.asarray(np.clip(roots @ roots.T, 0.0, 1.0), np.float64)
+
+
+def topic_map(similarity: Float64s, shares: Any) -> tuple[TopicCircle, ...]:
+    """Place the topics by their similarity; the layout is deterministic."""
+    parts = np.maximum(np.asarray(shares, np.float64), 1e-4)
+    radii = np.sqrt(parts / parts.sum() * MAP_COVERAGE * MAP_WIDTH * MAP_HEIGHT / np.pi)
+    radii *= min(1.0, MAX_RADIUS / float(radii.max()))
+    places = _without_overlap(_scaled(similarity), radii)
+    return tuple(
+        TopicCircle(k, float(x), float(y), float(r)) for k, ((x, y), r) in enumerate(zip(places, radii, strict=True))
+    )
+
+
+def _scaled(similarity: Float64s) -> Float64s:
+    """Two coordinates whose distances follow Hellinger distance (classical scaling), in [-1, 1]."""
+    n = len(similarity)
+    if n == 1:
+        return np.zeros((1, 2))
+    centre = np.eye(n) - 1.0 / n
+    values, vectors = np.linalg.eigh(-0.5 * centre @ (1.0 - similarity) @ centre)
+    places = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
+    if places.shape[1] < 2 or n == 2:
+        places = np.column_stack([places[:, 0], np.zeros(n)])
+    signs = np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)  # eigenvectors have no sign
+    # half ranks, half distances: most topics are about equally far apart, and would pile up
+    ranks = np.argsort(np.argsort(places * signs, axis=0, kind="stable"), axis=0) / max(n - 1, 1) * 2 - 1
+    spread = places * signs / max(float(np.abs(places).max()), 1e-9)
+    return np.asarray(0.5 * ranks + 0.5 * spread)
+
+
+def _without_overlap(places: Float64s, radii: Float64s) -> Float64s:
+    """Move overlapping circles apart within the box, in small steps."""
+    box = np.array([MAP_WIDTH, MAP_HEIGHT])
+    points: Float64s = (places * 0.42 + 0.5) * box
+    n = len(points)
+    if n == 1:
+        return points
+    least = radii[:, None] + radii[None, :] + MAP_GAP
+    low, high = radii[:, None] + MAP_MARGIN, box - radii[:, None] - MAP_MARGIN
+    angle = np.arange(n) * 2.399963  # separates topics at the same position
+    points = points + 0.01 * np.column_stack([np.cos(angle), np.sin(angle)])
+    for _ in range(MAP_STEPS):
+        points = np.clip(points, np.minimum(low, box / 2), np.maximum(high, box / 2))
+        apart = points[:, None] - points[None, :]
+        distance = np.sqrt((apart**2).sum(axis=2)) + np.eye(n) * 1e9
+        overlap = np.maximum(least - distance, 0.0)
+        if overlap.max() < 0.5:
+            break
+        points = points + 0.25 * (apart / distance[:, :, None] * overlap[:, :, None]).sum(axis=1)
+    return np.asarray(np.clip(points, np.minimum(low, box / 2), np.maximum(high, box / 2)))

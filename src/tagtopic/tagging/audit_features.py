@@ -17,8 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, Floats, offsets_of, owners_of, read_only
-from tagtopic._core.parallel import cut_evenly, cut_rows
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool, cut_evenly, cut_rows
 from tagtopic.corpus.matrices import keep_columns
 from tagtopic.tagging.evidence import (
     N_EVIDENCE,

@@ -28,10 +28,8 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Floats, Int32s, Int64s
 from tagtopic._core.intrinsics import AHEAD, prefetch_entry
 from tagtopic._core.jit import compiled
-from tagtopic._core.parallel import cut_rows
-from tagtopic._core.threads import ThreadPool
-from tagtopic.tagging.similarity import compute_similarities
-from tagtopic.tagging.top_k import kth_largest, largest_positions
+from tagtopic._core.parallel import ThreadPool, cut_rows
+from tagtopic.tagging.similarity import compute_similarities, kth_largest, largest_positions
 from tagtopic.tagging.training_index import ABSENT, Queries, TrainingIndex
 
 CENTROID, KNN_VOTE, FOURTH_POWERS, NEAREST, FREQUENCY, NAME_OVERLAP, MEAN = range(7)

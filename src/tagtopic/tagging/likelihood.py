@@ -1,4 +1,4 @@
-"""The paper's prediction of tags (its section 7.3): every tag is ranked by p(d | tag).
+"""The paper's score of a tag, log p(d | tag), and the prediction of tags by it (section 7.3).
 
 p(d | tag) = prod_w (sum_k m_k psi_kw)^c_w, where m are the topics of "a test document given one author": those of the
 tag and, in TWDA, of the latent tag beside it, mixed by their weight priors.
@@ -6,15 +6,21 @@ tag and, in TWDA, of the latent tag beside it, mixed by their weight priors.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from tagtopic._core.arrays import read_only
-from tagtopic._core.parallel import cut_rows
-from tagtopic._core.threads import ThreadPool
-from tagtopic.inference.likelihood import tag_log_likelihoods
+from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, read_only
+from tagtopic._core.jit import compiled_reordering
+from tagtopic._core.parallel import ThreadPool, cut_rows
 from tagtopic.inference.types import Parameters
+
+MIN_PROBABILITY = 1e-30
+"""The least probability of a word given a tag: one impossible word lowers a tag's rank but does not exclude it."""
+
+BATCH_TAGS = 256
+"""Bounds the memory of ``tag_log_likelihood_matrix``: this many tags times the words that occur."""
 
 CHUNK = 4
 """Documents per task."""
@@ -65,3 +71,48 @@ def _best(scores: Any, chosen: Any, tag_names: tuple[str, ...], n: int) -> list[
     order = np.argsort(-scores, kind="stable")[:n]
     weights = np.exp(scores - scores.max(initial=-np.inf))
     return [(tag_names[chosen[i]], float(weights[i] / weights.sum())) for i in order]
+
+
+@compiled_reordering
+def tag_log_likelihoods(
+    starts: Int64s, words: Int32s, counts: Floats, psi: Floats, theta: Floats, first: int, last: int, out: Floats
+) -> None:
+    """Set ``out[d - first] = counts_d @ log(psi[words_d] @ theta.T)`` for documents ``first:last``.
+
+    The paper's score of a tag for a document (section 7.3): log p(d | tag j) = sum_w c_w log sum_k theta_jk psi_kw.
+    """
+    n_topics = psi.shape[1]
+    for d in range(first, last):
+        for j in range(theta.shape[0]):
+            total = 0.0
+            product = 1.0
+            for p in range(starts[d], starts[d + 1]):
+                probability = theta[j, 0] * psi[words[p], 0]
+                for k in range(1, n_topics):
+                    probability += theta[j, k] * psi[words[p], k]
+                value = max(float(probability), MIN_PROBABILITY)
+                if counts[p] != 1:
+                    total += counts[p] * math.log(value)
+                    continue
+                product *= value  # one logarithm for several words
+                if product < 1e-250:
+                    total += math.log(product)
+                    product = 1.0
+            out[d - first, j] = total + math.log(product)
+
+
+def tag_log_likelihood_matrix(counts: Any, tag_topics: Floats, topic_words: Floats) -> Float64s:
+    """Compute log p(d | tag) = sum_i log sum_z p(z | tag) p(w_i | z), the paper's score, for all documents and tags.
+
+    ``tag_log_likelihoods`` computes the same document by document; for many documents at a time it is cheaper to
+    evaluate each word under each tag once. ``counts`` is CSR, ``topic_words`` (words, topics).
+    """
+    occurring = np.unique(counts.indices)
+    occurring_counts = counts[:, occurring].astype(np.float64)
+    words = np.asarray(topic_words[occurring], np.float64)
+    scores = np.empty((counts.shape[0], len(tag_topics)))
+    for first in range(0, len(tag_topics), BATCH_TAGS):
+        tags = slice(first, first + BATCH_TAGS)
+        logs = np.log(np.maximum(words @ np.asarray(tag_topics[tags], np.float64).T, MIN_PROBABILITY))
+        scores[:, tags] = occurring_counts @ logs
+    return scores

@@ -18,8 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tagtopic._core.arrays import Float64s, Floats, offsets_of, read_only
-from tagtopic._core.parallel import cut_rows
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool, cut_rows
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import keep_columns
 from tagtopic.corpus.tags import kinds_of
@@ -28,7 +27,6 @@ from tagtopic.tagging.calibration import fit_combination
 from tagtopic.tagging.evidence import N_CANDIDATES, gather_evidence
 from tagtopic.tagging.features import N_FEATURES, StackingArrays, rank_candidates
 from tagtopic.tagging.regressions import TagRegressions
-from tagtopic.tagging.tag_names import name_shares
 from tagtopic.tagging.training_index import (
     MAX_ENTRIES,
     Queries,
@@ -37,6 +35,7 @@ from tagtopic.tagging.training_index import (
     document_vectors,
     index_from_arrays,
     inverse_document_frequencies,
+    name_shares,
     queries_from_counts,
     select_documents,
     subsample_words,

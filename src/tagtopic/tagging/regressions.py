@@ -24,8 +24,7 @@ import scipy.sparse as sp
 
 from tagtopic._core.arrays import Floats, Int32s, Int64s, read_only
 from tagtopic._core.jit import compiled_reordering
-from tagtopic._core.parallel import cut_rows
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool, cut_rows
 from tagtopic.tagging.features import RegressionArrays
 
 INTERCEPT_STEP = 0.1

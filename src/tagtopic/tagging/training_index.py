@@ -7,11 +7,18 @@ A word that occurs c times in a document has the weight
 where D is the number of documents and df the number of those with the word; each vector is scaled to length 1. Strong
 saturation matters (a second mention adds a sixth): on 1,500 ACL abstracts the neighbours' recall@10 is 0.224, and 0.212
 with the usual 1 + log c.
+
+The index also has the words of the tags' names: a text with the word "vampire" is evidence for the tag
+``keyword:vampire``. On TMDB's keywords this raises recall@10 from 0.29 to 0.32 (held-out training documents). Where
+names do not occur in the texts, as those of authors, the fitted coefficients give it no weight.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,8 +26,7 @@ import scipy.sparse as sp
 
 from tagtopic._core.arrays import Floats, Int32s, Int64s, UInt16s, offsets_of, read_only
 from tagtopic._core.jit import compiled
-from tagtopic._core.parallel import cut_evenly
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool, cut_evenly
 from tagtopic.corpus.matrices import column_counts
 
 if TYPE_CHECKING:
@@ -31,6 +37,9 @@ ABSENT = -1
 
 SATURATION = 0.4
 """S in the weight of a word that occurs c times, c (1 + S) / (c + S) idf."""
+
+MAX_FUNCTION_WORD = 3
+"""Unknown words of at most this many letters (of, in, the) are not counted as part of a name."""
 
 MAX_ENTRIES = 1 << 25
 """(document, word) entries of the index, a quarter of a gigabyte; larger corpora are sampled."""
@@ -408,3 +417,38 @@ def _are_starts(starts: Any, end: int) -> bool:
 
 def _within(indices: Any, size: int) -> bool:
     return len(indices) == 0 or bool(indices.min() >= 0 and indices.max() < size)
+
+
+def name_words(tag: str) -> set[str]:
+    """Return the different words of a tag's name (the part after its kind): letters and digits, lower case."""
+    kind, colon, name = tag.partition(":")
+    plain = unicodedata.normalize("NFKC", name if colon else kind).lower()
+    return set(re.findall(r"[^\W_]+", plain))
+
+
+def name_shares(tag_names: Sequence[str], words: Sequence[str], idf: Floats) -> Any:
+    """Return the share of each word in each tag's name by idf: CSR (words, tags).
+
+    A word of a name that no document has counts like the rarest word, so that such a name never matches in full.
+    """
+    column = {word: number for number, word in enumerate(words)}
+    rarest = float(idf.max()) if len(idf) else 1.0
+    rows: list[int] = []
+    tags: list[int] = []
+    shares: list[float] = []
+    for tag, name in enumerate(tag_names):
+        parts = sorted(name_words(name))  # sums must not depend on the order of a set
+        known = [column[part] for part in parts if part in column]
+        if not known:
+            continue
+        unknown = sum(rarest for part in parts if part not in column and len(part) > MAX_FUNCTION_WORD)
+        total = float(idf[known].sum()) + unknown
+        rows += known
+        tags += [tag] * len(known)
+        shares += (idf[known] / total).tolist()
+    shape = (len(words), len(tag_names))
+    table = sp.csr_array(
+        (np.array(shares, np.float32), (np.array(rows, np.int64), np.array(tags, np.int64))), shape=shape
+    )
+    table.sort_indices()
+    return table

@@ -14,7 +14,7 @@ import pytest
 from tests.engines.distributed.in_process import InProcessCluster
 
 from tagtopic import Corpus
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.distributed.session import (

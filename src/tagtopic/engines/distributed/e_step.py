@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, owners_of
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool
 from tagtopic.engines.distributed.scratch import INITIAL, BlockData, Scratch, StoredBlock, scratch_root
 from tagtopic.engines.distributed.tasks import Partition, Shared, exhaust
 from tagtopic.engines.local import LocalSession

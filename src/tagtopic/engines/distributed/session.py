@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s, Int32s, Int64s, offsets_of
-from tagtopic._core.threads import ThreadPool
+from tagtopic._core.parallel import ThreadPool
 from tagtopic.engines.base import Session
 from tagtopic.engines.blocks import Block
 from tagtopic.engines.distributed.components import ComponentUpdate
@@ -33,8 +33,7 @@ from tagtopic.engines.distributed.scratch import INITIAL, BlockData, Scratch
 from tagtopic.engines.distributed.tasks import Cluster, Partition, Task
 from tagtopic.engines.distributed.weight_updates import AverageUpdate, WeightUpdate, driver_update, gradient_update
 from tagtopic.engines.local import latent_log_expectations
-from tagtopic.engines.posterior import Extent, block_posterior
-from tagtopic.engines.weight_evidence import CorpusEvidence
+from tagtopic.engines.posterior import CorpusEvidence, Extent, block_posterior
 from tagtopic.inference.priors.tag_weights import HyperPrior
 from tagtopic.inference.types import Documents, Parameters, Statistics, VariationalPosterior
 

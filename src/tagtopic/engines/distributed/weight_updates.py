@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Float64s, Int32s, offsets_of
 from tagtopic.engines.distributed.scratch import Scratch
 from tagtopic.engines.distributed.tasks import Partition, Shared
-from tagtopic.engines.weight_evidence import block_evidence
+from tagtopic.engines.posterior import block_evidence
 from tagtopic.inference.priors.tag_weights import HyperPrior, WeightEvidence, fixed_point_pass, update_weight_prior
 from tagtopic.inference.types import Parameters
 

@@ -13,7 +13,7 @@ from tagtopic.corpus.splits import split_tokens
 from tagtopic.evaluation import diversity, perplexity
 from tagtopic.explore.views.items import TagValue, numbered_tags
 from tagtopic.inference.methods import method_of
-from tagtopic.models.topic_map import TopicCircle, topic_map
+from tagtopic.models.plotting import TopicCircle, topic_map
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus

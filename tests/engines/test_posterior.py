@@ -9,7 +9,7 @@ from scipy.special import digamma, gammaln
 from tagtopic.corpus import Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.local import LocalEngine, LocalSession
-from tagtopic.engines.weight_evidence import CorpusEvidence, block_evidence
+from tagtopic.engines.posterior import CorpusEvidence, block_evidence
 from tagtopic.inference.priors.tag_weights import Evidence
 from tagtopic.inference.types import Parameters
 
