@@ -101,4 +101,4 @@ def test_options_by_name_change_text_and_tag_rules() -> None:
     text, tags = rules.with_options(TextRules(min_df=3), None, {"max_df": 9, "min_tag_documents": 2})
     assert (text.min_df, text.max_df, tags.min_tag_documents) == (3, 9, 2)
     with pytest.raises(TypeError, match=r"no option 'mindf'; the rules are .*min_df"):
-        rules.with_options(None, None, {"mindf": 3})  # type: ignore[typeddict-unknown-key]
+        rules.with_options(None, None, {"mindf": 3})

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagtopic._core.strings import StringArray
 from tagtopic.corpus import description, matrices, splits, storage, validation
-from tagtopic.corpus.reading.options import ReadArguments, accepts
+from tagtopic.corpus.reading.options import BuildOptions, ReadArguments, TextArguments, accepts, split_options
 from tagtopic.corpus.tags import kind_of, select_tags
-from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_options
+from tagtopic.corpus.text.rules import TagRules, TextRules
 from tagtopic.corpus.vocabulary import Alignment, align
 
 
@@ -61,8 +61,20 @@ class Corpus:
 
     Parameters
     ----------
-    counts, tags, words, tag_names, ids, rules, texts
-        The attributes of the same names.
+    counts : csr_array, shape (n_documents, n_words)
+        Count of each word in each document.
+    tags : csr_array of ones, shape (n_documents, n_tags)
+        The tags of each document.
+    words : tuple of str
+        The word of each column of `counts`.
+    tag_names : tuple of str
+        The tag of each column of `tags`.
+    ids : StringArray
+        The id of each document.
+    rules : TextRules or None, default=None
+        The rules by which texts became words.
+    texts : StringArray or None, default=None
+        The texts.
 
     Attributes
     ----------
@@ -164,40 +176,20 @@ class Corpus:
         )
 
     @classmethod
-    def from_texts(
-        cls,
-        texts: Iterable[str | Sequence[str] | None],
-        tags: Any = None,
-        *,
-        ids: Iterable[str] | None = None,
-        tag_names: Iterable[str] | None = None,
-        words: Iterable[str] | None = None,
-        rules: TextRules | None = None,
-        tag_rules: TagRules | None = None,
-        n_jobs: int | None = None,
-        keep_texts: bool = False,
-        **options: Unpack[RuleOptions],
-    ) -> Corpus:
+    @accepts(TextArguments)
+    def from_texts(cls, texts: Iterable[str | Sequence[str] | None], tags: Any = None, **options: Any) -> Corpus:
         """Make a corpus from texts in memory.
 
         Parameters
         ----------
         texts : iterable of str
             One text per document, or a list of its words, which are used unchanged; None is an empty text.
-        tags, tag_names, ids
-            As in `from_counts`.
-        words : iterable of str, default=None
-            The vocabulary, such as a model's; None: it is selected from the texts.
-        rules : TextRules, default=None
-            How texts become words, and which words are kept.
-        tag_rules : TagRules, default=None
-            Which tags are kept.
-        n_jobs : int, default=None
-            Threads; None: one for each core. The result does not depend on the number.
-        keep_texts : bool, default=False
-            Whether the corpus keeps the texts, as `texts`; it has none of documents given as words.
+        tags : list of lists of str, sparse matrix, array or data frame, default=None
+            The tags of each document (None for a document without), or zeros and ones (n_documents, n_tags).
+        ids, tag_names : iterable of str, default=None
+            Names of the documents and of the columns of `tags`, as in `from_counts`.
         **options
-            Single rules by name, such as `min_df=3` or `stop_words="de"`; see `TextRules` and `TagRules`.
+            Rules, as a whole or by name, and options of building.
 
         Returns
         -------
@@ -217,18 +209,20 @@ class Corpus:
         from tagtopic.corpus.builder import CorpusBuilder, batches_of_texts
         from tagtopic.corpus.vocabulary import fixed_vocabulary
 
-        text_rules, tag_rules = with_options(rules, tag_rules, options)
+        ids, tag_names = options.pop("ids", None), options.pop("tag_names", None)
+        given, rules, tag_rules = split_options(options, BuildOptions)
+        words = given.pop("words", None)
         vocabulary = None if words is None else fixed_vocabulary(words)
-        builder = CorpusBuilder(text_rules, vocabulary=vocabulary, n_jobs=n_jobs, keep_texts=keep_texts)
-        corpus = builder.build(batches_of_texts(texts, phrases=text_rules.bigrams is not None))
-        given = validation.check_tags(tags, tag_names, len(corpus))
+        corpus = CorpusBuilder(rules, vocabulary=vocabulary, **given).build(
+            batches_of_texts(texts, phrases=rules.bigrams is not None)
+        )
         corpus = Corpus(
             counts=corpus.counts,
             words=corpus.words,
             ids=validation.check_ids(ids, len(corpus)),
             rules=corpus.rules,
             texts=corpus.texts,
-            **given,
+            **validation.check_tags(tags, tag_names, len(corpus)),
         )
         return corpus.select_tags(tag_rules)
 
@@ -248,35 +242,8 @@ class Corpus:
         source : path, file or table
             A path, "-" for standard input, a glob, a folder, a list of paths, an open binary file, a pandas,
             polars or Arrow table, a Hugging Face dataset, or a list of dicts.
-        text : str or iterable of str, default="text"
-            The column or columns of texts.
-        tags : str or iterable of str, default=None
-            The column or columns of tags: each cell has a list (also one that was written as a text, as in
-            "['a', 'b']"), a string or a single value. A tag is prefixed by the name of its column as its kind, unless
-            it has the form `kind:value` or the column is called `tags`. None: the column `tags`, if there is one.
-        id : str, default=None
-            The column of ids. None: the column `id`, if there is one, else the position.
-        tag_separator : str, default=None
-            The string at which strings of tags are split.
-        format : str, default=None
-            The format of the files, if not by their suffixes: such as `"csv"`, `"text"` (each line is a document) or
-            `"files"` (each file is one; its path is its id, `tags="folder"` its folder).
-        delimiter : str, default=None
-            The delimiter of CSV files; None: by the header.
-        encoding : str, default=None
-            The encoding of the files; None: UTF-8, or by the byte order mark.
-        dictionaries : (path, path), default=None
-            For the authors' format: the files that name words and tags, if not `words.txt` and `tags.txt`.
-        on_error : {"raise", "skip"}, default="raise"
-            Whether the first bad row is an error, or bad rows are skipped and counted in one warning.
-        to : path, default=None
-            A folder where the corpus is saved while it is read, atomically, for `Corpus.open`.
-        words, rules, tag_rules, n_jobs, keep_texts
-            As in `from_texts`.
-        progress : bool, default=None
-            Whether a progress bar is shown; None: if standard error is a terminal.
         **options
-            Single rules by name, such as `min_df=3` or `stop_words="de"`; see `TextRules` and `TagRules`.
+            Columns, formats, and rules, as a whole or by name.
 
         Returns
         -------
@@ -310,6 +277,18 @@ class Corpus:
         ----------
         path : path
             The folder.
+
+        Returns
+        -------
+        Corpus
+            The corpus.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such folder.
+        ValueError
+            If it is not a saved corpus, or damaged.
 
         Examples
         --------
@@ -477,6 +456,11 @@ class Corpus:
         counts, tags : csr_array, default=None
             Matrices of the same shape, in the form that `Corpus` describes; None: unchanged.
 
+        Returns
+        -------
+        Corpus
+            The same documents with the other matrices.
+
         Examples
         --------
         >>> corpus.with_matrices(counts=2 * corpus.counts).n_tokens
@@ -493,6 +477,16 @@ class Corpus:
         ----------
         texts : iterable of str or None
             One text per document; None: the corpus keeps no texts.
+
+        Returns
+        -------
+        Corpus
+            The same documents with the texts.
+
+        Raises
+        ------
+        ValueError
+            If the number of texts is not the number of documents.
 
         Examples
         --------
@@ -589,6 +583,11 @@ class Corpus:
         rules : TagRules
             Which tags to keep.
 
+        Returns
+        -------
+        Corpus
+            The documents without the other tags; documents that lose all their tags are kept.
+
         Examples
         --------
         >>> from tagtopic.corpus import TagRules
@@ -604,6 +603,11 @@ class Corpus:
         ----------
         n : int, default=10
             Number of most used tags and words to include.
+
+        Returns
+        -------
+        Description
+            The statistics; `print` shows them as a short text.
 
         Examples
         --------

@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 from dataclasses import fields, replace
 
 import pytest
@@ -9,7 +10,6 @@ import pytest
 from tagtopic import Corpus
 from tagtopic.corpus import TagRules, TextRules
 from tagtopic.corpus.reading.options import ReadOptions
-from tagtopic.corpus.text.rules import RuleOptions
 
 
 def test_the_signature_of_read_has_every_option_and_rule_with_its_default() -> None:
@@ -20,14 +20,21 @@ def test_the_signature_of_read_has_every_option_and_rule_with_its_default() -> N
     assert all(parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in defined)
 
 
-def test_the_rules_by_name_are_the_fields_of_the_rules() -> None:
-    assert list(RuleOptions.__annotations__) == [field.name for kind in (TextRules, TagRules) for field in fields(kind)]
-
-
 def test_the_docstring_of_read_describes_every_option() -> None:
     documented = inspect.cleandoc(Corpus.read.__doc__ or "").partition("Returns\n")[0]
     names = {name.strip() for line in documented.splitlines() for name in line.partition(" : ")[0].split(",")}
-    assert {field.name for field in fields(ReadOptions)} <= names
+    assert {field.name for kind in (ReadOptions, TextRules, TagRules) for field in fields(kind)} <= names
+
+
+def test_every_reader_takes_the_rules_and_describes_them() -> None:
+    pytest.importorskip("pyspark")
+    from tagtopic.engines import SparkEngine
+
+    for reader in (Corpus.read, Corpus.from_texts, SparkEngine.read):
+        taken = inspect.signature(reader).parameters
+        for field in (*fields(TextRules), *fields(TagRules)):
+            assert taken[field.name].default == field.default
+            assert re.search(rf"^(\w+, )*{field.name}(, \w+)* : ", reader.__doc__ or "", re.MULTILINE)
 
 
 def test_columns_are_normalised_to_tuples() -> None:

@@ -1,15 +1,19 @@
-"""The arguments of `Corpus.read`, listed once: the fields of `ReadOptions`, and the rules by name."""
+"""The arguments of `Corpus.read`, `Corpus.from_texts` and of engines that read: each listed and described once.
+
+They are the fields of dataclasses. `accepts` gives a method the arguments of one, in its signature and its docstring.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
-from inspect import Parameter, signature
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from inspect import cleandoc, signature
 from os import PathLike
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from tagtopic.corpus.text.rules import TagRules, TextRules
+from tagtopic.corpus.text.rules import TagRules, TextRules, with_options
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -18,25 +22,34 @@ ON_ERROR = ("raise", "skip")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadOptions:
-    """How a source is read; `Corpus.read` documents each option. The columns are normalised to tuples."""
+class DocumentOptions:
+    """Which columns of a source make a document; they are normalised to tuples.
+
+    Parameters
+    ----------
+    text : str or iterable of str, default="text"
+        The column or columns of texts.
+    tags : str or iterable of str, default=None
+        The column or columns of tags: each cell has a list (also one that was written as a text, as in
+        "['a', 'b']"), a string or a single value. A tag is prefixed by the name of its column as its kind, unless
+        it has the form `kind:value` or the column is called `tags`. None: the column `tags`, if there is one.
+    id : str, default=None
+        The column of ids. None: the column `id`, if there is one, else the position.
+    tag_separator : str, default=None
+        The string at which strings of tags are split.
+    format : str, default=None
+        The format of the files, if not by their suffixes: such as `"csv"`, `"text"` (each line is a document) or
+        `"files"` (each file is one; its path is its id, `tags="folder"` its folder).
+    on_error : {"raise", "skip"}, default="raise"
+        Whether the first bad row is an error, or bad rows are skipped and counted in one warning.
+    """
 
     text: str | Iterable[str] = "text"
     tags: str | Iterable[str] | None = None
     id: str | None = None
     tag_separator: str | None = None
     format: str | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    dictionaries: tuple[str | PathLike[str], str | PathLike[str]] | None = None
     on_error: str = "raise"
-    to: str | PathLike[str] | None = None
-    words: Iterable[str] | None = None
-    rules: TextRules | None = None
-    tag_rules: TagRules | None = None
-    n_jobs: int | None = None
-    progress: bool | None = None
-    keep_texts: bool = False
 
     def __post_init__(self) -> None:
         if self.on_error not in ON_ERROR:
@@ -62,11 +75,6 @@ class ReadOptions:
         return self.on_error == "skip"
 
     @property
-    def dictionary_files(self) -> tuple[Path, Path] | None:
-        """The files of words and tags of the authors' format, if given."""
-        return None if self.dictionaries is None else (Path(self.dictionaries[0]), Path(self.dictionaries[1]))
-
-    @property
     def names_columns(self) -> bool:
         """Whether columns are named, so that the source must have records."""
         return self.text_columns != ("text",) or bool(self.tag_columns) or self.id is not None
@@ -84,28 +92,155 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadArguments(TagRules, TextRules, ReadOptions):
-    """All keyword arguments of `Corpus.read`, rules by name included: a signature, of which there are no instances."""
+class RuleSets:
+    """Rules as a whole.
 
-
-READ_OPTIONS = frozenset(option.name for option in fields(ReadOptions))
-
-
-def accepts(arguments: Callable[P, object]) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, Any, P], R]]:
-    """Declare that a method `(cls, source, **options)` has the keyword arguments of a dataclass.
-
-    They are in its signature for `help` and the documentation, and type checkers check them.
+    Parameters
+    ----------
+    rules : TextRules, default=None
+        How texts become words, and which words are kept.
+    tag_rules : TagRules, default=None
+        Which tags are kept.
     """
 
-    def declare(function: Callable[..., R]) -> Callable[Concatenate[Any, Any, P], R]:
+    rules: TextRules | None = None
+    tag_rules: TagRules | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(RuleSets):
+    """How documents become a corpus.
+
+    Parameters
+    ----------
+    words : iterable of str, default=None
+        The vocabulary, such as a model's; None: it is selected from the texts.
+    n_jobs : int, default=None
+        Threads; None: one for each core. The result does not depend on the number.
+    keep_texts : bool, default=False
+        Whether the corpus keeps the texts, as `texts`; it has none of documents given as words.
+    """
+
+    words: Iterable[str] | None = None
+    n_jobs: int | None = None
+    keep_texts: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions(BuildOptions, DocumentOptions):
+    """How a source is read.
+
+    Parameters
+    ----------
+    delimiter : str, default=None
+        The delimiter of CSV files; None: by the header.
+    encoding : str, default=None
+        The encoding of the files; None: UTF-8, or by the byte order mark.
+    dictionaries : (path, path), default=None
+        For the authors' format: the files that name words and tags, if not `words.txt` and `tags.txt`.
+    to : path, default=None
+        A folder where the corpus is saved while it is read, atomically, for `Corpus.open`.
+    progress : bool, default=None
+        Whether a progress bar is shown; None: if standard error is a terminal.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    dictionaries: tuple[str | PathLike[str], str | PathLike[str]] | None = None
+    to: str | PathLike[str] | None = None
+    progress: bool | None = None
+
+    @property
+    def dictionary_files(self) -> tuple[Path, Path] | None:
+        """The files of words and tags of the authors' format, if given."""
+        return None if self.dictionaries is None else (Path(self.dictionaries[0]), Path(self.dictionaries[1]))
+
+
+@dataclass(frozen=True)
+class ReadArguments(TagRules, TextRules, ReadOptions):
+    """The arguments of `Corpus.read`, rules by name included: a signature, of which there are no instances."""
+
+    source: Any
+
+
+@dataclass(frozen=True)
+class TextArguments(TagRules, TextRules, BuildOptions):
+    """The arguments of `Corpus.from_texts`: a signature."""
+
+    texts: Iterable[str | Sequence[str] | None]
+    tags: Any = None
+    _: KW_ONLY
+    ids: Iterable[str] | None = None
+    tag_names: Iterable[str] | None = None
+
+
+@dataclass(frozen=True)
+class ClusterArguments(TagRules, TextRules, RuleSets, DocumentOptions):
+    """The arguments of an engine's `read`: a signature."""
+
+    source: Any
+
+
+def split_options(given: Mapping[str, Any], names: type) -> tuple[dict[str, Any], TextRules, TagRules]:
+    """Divide keyword arguments into the options that a dataclass names, and the rules.
+
+    Parameters
+    ----------
+    given : mapping of str
+        Options of the dataclass, complete rules, and single rules by name.
+    names : type
+        A dataclass, such as `ReadOptions`.
+
+    Returns
+    -------
+    options : dict
+        The options.
+    rules : TextRules
+        The rules for texts.
+    tag_rules : TagRules
+        The rules for tags.
+
+    Raises
+    ------
+    TypeError
+        If there is no option of a name.
+    """
+    own = {field.name for field in fields(names)} - {field.name for field in fields(RuleSets)}
+    by_name = {name: value for name, value in given.items() if name not in own | {"rules", "tag_rules"}}
+    rules, tag_rules = with_options(given.get("rules"), given.get("tag_rules"), by_name)
+    return {name: value for name, value in given.items() if name in own}, rules, tag_rules
+
+
+def accepts(arguments: Callable[P, object]) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
+    """Declare that a method has the arguments of a dataclass.
+
+    They are in its signature for `help` and the documentation, and type checkers check them. In its docstring the
+    parameters that the dataclass inherits are described in place of `**options`.
+    """
+
+    def declare(function: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
         own = signature(function)
-        positional = [each for each in own.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        first = next(iter(own.parameters.values()))
         function.__signature__ = own.replace(  # type: ignore[attr-defined]
-            parameters=[*positional, *signature(arguments).parameters.values()]
+            parameters=[first, *signature(arguments).parameters.values()]
         )
+        if function.__doc__:
+            described = _described_parameters(cast(type, arguments))
+            text = cleandoc(function.__doc__)
+            function.__doc__ = re.sub(r"^\*\*options\n.*?(?=\n\n)", lambda _: described, text, flags=re.M | re.S)
         return function
 
     return declare
+
+
+def _described_parameters(kind: type) -> str:
+    """Return the entries of all Parameters sections of a class's bases."""
+    found = []
+    for base in reversed(kind.__mro__[1:]):
+        section = cleandoc(base.__doc__ or "").partition("Parameters\n----------\n")[2]
+        if section:
+            found.append(section.partition("\n\n")[0])
+    return "\n".join(found)
 
 
 def _column_names(given: str | Iterable[str]) -> tuple[str, ...]:

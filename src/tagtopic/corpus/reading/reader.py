@@ -11,7 +11,7 @@ from dataclasses import fields
 from os import PathLike
 from os.path import commonpath
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from tagtopic._core.display import BAR, REMAINING, progress_bar, shows_progress, warn
 from tagtopic.corpus import storage
@@ -30,9 +30,9 @@ from tagtopic.corpus.reading.lines import (
     json_records,
     text_records,
 )
-from tagtopic.corpus.reading.options import READ_OPTIONS, ReadOptions
+from tagtopic.corpus.reading.options import ReadOptions, split_options
 from tagtopic.corpus.reading.sources import COMPRESSION_SUFFIXES, DAMAGED_DATA_ERRORS, decompressed
-from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_options
+from tagtopic.corpus.text.rules import TagRules, TextRules
 from tagtopic.corpus.vocabulary import fixed_vocabulary
 
 LINE_FORMATS = ("jsonl", "csv", "tsv", "text")
@@ -45,9 +45,8 @@ UNPACK_BUFFER = 1 << 20
 
 def read_corpus(source: Any, arguments: Mapping[str, Any]) -> Corpus:
     """Read a corpus; the arguments are those of `Corpus.read`."""
-    rule_options = {name: value for name, value in arguments.items() if name not in READ_OPTIONS}
-    rules, tag_rules = with_options(arguments.get("rules"), arguments.get("tag_rules"), cast(RuleOptions, rule_options))
-    options = ReadOptions(**{name: value for name, value in arguments.items() if name in READ_OPTIONS})
+    given, rules, tag_rules = split_options(arguments, ReadOptions)
+    options = ReadOptions(**given)
     if _is_path(source) and (Path(source) / storage.MARKER).is_file():
         if options.to is not None or options.words is not None:
             raise ValueError(f"{source} is a saved corpus: open it with Corpus.open, then align or save it")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 from tagtopic.corpus.text import stop_words
 
@@ -90,7 +90,17 @@ class TextRules:
             raise ValueError(f"bigram_min_count={self.bigram_min_count} must be at least 1")
 
     def callable_tokenizer(self) -> Tokenizer:
-        """Return the tokenizer; raise if these rules come from a file, which has only its name."""
+        """Return the tokenizer; raise if these rules come from a file, which has only its name.
+
+        Returns
+        -------
+        callable
+
+        Raises
+        ------
+        ValueError
+            If there is only a name.
+        """
         if not callable(self.tokenizer):
             raise ValueError(
                 f"texts were read with the tokenizer {self.tokenizer!r}, and a file keeps only its name: give the "
@@ -99,18 +109,51 @@ class TextRules:
         return self.tokenizer
 
     def tokens(self, text: str) -> list[str]:
-        """Return the words of a text in their order, rare, frequent and stop words included."""
+        """Return the words of a text in their order, rare, frequent and stop words included.
+
+        Parameters
+        ----------
+        text : str
+            The text.
+
+        Returns
+        -------
+        list of str
+            Its words.
+        """
         from tagtopic.corpus.text import tokenizer  # which imports this module
 
         result = tokenizer.tokenize([text], self)
         return [result.words[number] for number in result.ids if number != tokenizer.GAP]
 
     def replace(self, **changes: Any) -> TextRules:
-        """Return the rules with some changed."""
+        """Return the rules with some changed.
+
+        Parameters
+        ----------
+        **changes
+            Rules by name.
+
+        Returns
+        -------
+        TextRules
+            The changed rules.
+        """
         return dataclasses.replace(self, **changes)
 
     def document_limits(self, n_documents: int) -> tuple[int, int]:
-        """Return the smallest and the largest number of documents that a word may be in."""
+        """Return the smallest and the largest number of documents that a word may be in.
+
+        Parameters
+        ----------
+        n_documents : int
+            Number of documents of the corpus.
+
+        Returns
+        -------
+        least, most : int
+            The limits, from `min_df` and `max_df`.
+        """
         low = self.min_df if self.min_df is not None else min(5, max(1, n_documents // 200))
         high = self.max_df if self.max_df is not None else (0.5 if n_documents >= 1000 else 1.0)
         least = math.ceil(low * n_documents) if isinstance(low, float) else low
@@ -129,7 +172,23 @@ class TextRules:
 
     @classmethod
     def from_json(cls, values: Any) -> TextRules:
-        """Return the rules from the result of `to_json`; raise for anything else. No code is imported or executed."""
+        """Return the rules from the result of `to_json`; raise for anything else. No code is imported or executed.
+
+        Parameters
+        ----------
+        values : dict
+            What `to_json` returned.
+
+        Returns
+        -------
+        TextRules
+            The rules; a tokenizer is its name.
+
+        Raises
+        ------
+        ValueError
+            If the values are not rules.
+        """
         known = {field.name for field in dataclasses.fields(cls)}
         if not isinstance(values, dict) or not known.issuperset(values):
             raise ValueError(f"these are not text rules: {values!r:.200}")
@@ -178,7 +237,18 @@ class TagRules:
                 object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
 
     def keeps(self, tag: str) -> bool:
-        """Whether the tag is kept if it has enough documents."""
+        """Return whether the tag is kept if it has enough documents.
+
+        Parameters
+        ----------
+        tag : str
+            The tag.
+
+        Returns
+        -------
+        bool
+            False if the tag or its kind is dropped.
+        """
         kind, colon, value = tag.partition(":")
         kind = kind if colon else ""
         if tag in self.stop_tags or (colon and value in self.stop_tags) or kind in self.drop_kinds:
@@ -186,37 +256,16 @@ class TagRules:
         return self.keep_kinds is None or kind in self.keep_kinds
 
 
-class RuleOptions(TypedDict, total=False):
-    """Every rule by its name, as keyword arguments."""
-
-    lowercase: bool
-    tokenizer: Tokenizer | None
-    min_length: int
-    max_length: int
-    numbers: bool
-    stop_words: str | Iterable[str] | None
-    min_df: int | float | None
-    max_df: int | float | None
-    max_words: int | None
-    bigrams: float | None
-    bigram_min_count: int
-    min_tag_documents: int
-    keep_kinds: Iterable[str] | None
-    drop_kinds: Iterable[str]
-    stop_tags: Iterable[str]
-
-
 def with_options(
-    rules: TextRules | None, tag_rules: TagRules | None, options: RuleOptions
+    rules: TextRules | None, tag_rules: TagRules | None, options: Mapping[str, Any]
 ) -> tuple[TextRules, TagRules]:
     """Return the rules, defaults in place of None, with single ones replaced by name."""
     of_text = {field.name for field in dataclasses.fields(TextRules)}
     of_tags = {field.name for field in dataclasses.fields(TagRules)}
-    values: dict[str, Any] = dict(options)
-    for name in values:
+    for name in options:
         if name not in of_text | of_tags:
             raise TypeError(f"there is no option {name!r}; the rules are {', '.join(sorted(of_text | of_tags))}")
     return (
-        dataclasses.replace(rules or TextRules(), **{name: values[name] for name in of_text & values.keys()}),
-        dataclasses.replace(tag_rules or TagRules(), **{name: values[name] for name in of_tags & values.keys()}),
+        dataclasses.replace(rules or TextRules(), **{name: options[name] for name in of_text & options.keys()}),
+        dataclasses.replace(tag_rules or TagRules(), **{name: options[name] for name in of_tags & options.keys()}),
     )

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import sys
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from tagtopic._core.memmap import TemporaryArrays
-from tagtopic.corpus.reading.options import ReadOptions
-from tagtopic.corpus.text.rules import RuleOptions, TagRules, TextRules, with_options
+from tagtopic.corpus.reading.options import ClusterArguments, DocumentOptions, ReadOptions, accepts, split_options
 from tagtopic.engines import WEIGHT_UPDATES
 from tagtopic.engines.base import Engine
 from tagtopic.engines.blocks import BLOCK_ENTRIES, blocks_of
@@ -187,20 +186,8 @@ class SparkEngine(Engine):
         written = self.spark.read.parquet(target)
         return not written.where(f"size({TAG_WEIGHTS}) > 0").isEmpty() or written.isEmpty()
 
-    def read(  # type: ignore[override]
-        self,
-        source: Any,
-        *,
-        text: str | Iterable[str] = "text",
-        tags: str | Iterable[str] | None = None,
-        id: str | None = None,
-        tag_separator: str | None = None,
-        format: str | None = None,
-        on_error: str = "raise",
-        rules: TextRules | None = None,
-        tag_rules: TagRules | None = None,
-        **options: Unpack[RuleOptions],
-    ) -> SparkCorpus:
+    @accepts(ClusterArguments)
+    def read(self, source: Any, **options: Any) -> SparkCorpus:  # type: ignore[override]
         """Read a corpus that executors store: ``model.fit(engine.read("hdfs://…/posts.parquet"), engine=engine)``.
 
         It has the words and tags that ``Corpus.read`` finds in the same source. The driver receives samples of the
@@ -213,18 +200,19 @@ class SparkEngine(Engine):
             Parquet, JSON Lines or plain text files (a path, glob, folder, address such as ``s3a://…``, or a list of
             them), which executors open under the same name; or a Spark DataFrame, which must give the same rows in
             the same order whenever it is computed.
-        text, tags, id, tag_separator, format, on_error, rules, tag_rules, options
-            As in ``Corpus.read``.
+        **options
+            Columns, and rules, as a whole or by name, as in ``Corpus.read``.
 
         Returns
         -------
         SparkCorpus
         """
         session = self.spark
-        text_rules, tag_rules = with_options(rules, tag_rules, options)
-        request = ReadOptions(text=text, tags=tags, id=id, tag_separator=tag_separator, on_error=on_error)
+        given, rules, tag_rules = split_options(options, DocumentOptions)
+        format = given.pop("format", None)
+        request = ReadOptions(**given)
         opened = open_source(session, source, request, format)
-        return read_corpus(self, session.sparkContext, opened, request, text_rules, tag_rules, self.block_entries)
+        return read_corpus(self, session.sparkContext, opened, request, rules, tag_rules, self.block_entries)
 
     @property
     def spark(self) -> SparkSession:
