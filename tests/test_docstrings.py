@@ -34,8 +34,6 @@ MODULES = {
     "models.topic_search": ["TopicSearch"],
     "testing": ["SparkCluster"],
 }
-# packages whose public names describe all parameters and results
-COMPLETE = ("baselines", "experiments", "models", *(module for module in MODULES if module != "testing"))
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 INHERITED = {"get_params", "set_params", "get_metadata_routing", "set_output", "get_feature_names_out"}
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", flags=re.MULTILINE)
@@ -164,7 +162,7 @@ def problems_of(name: str, value: Any) -> Iterator[str]:
             yield from problems_of_function(f"{function.__module__}.{function.__qualname__}", function)
 
 
-@pytest.mark.parametrize("package", COMPLETE)
+@pytest.mark.parametrize("package", [*PACKAGES, *MODULES])
 def test_public_names_describe_parameters_and_results(package: str) -> None:
     # methods that several classes inherit are listed once
     problems = dict.fromkeys(problem for name, value in public_names(package) for problem in problems_of(name, value))

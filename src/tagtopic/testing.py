@@ -25,10 +25,10 @@ MASTER_CLASS = "org.apache.spark.deploy.master.Master"
 WORKER_CLASS = "org.apache.spark.deploy.worker.Worker"
 REGISTERED = r"Successfully registered with master"
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Most of what a short-lived Java does is to compile itself; these halve its start."""
+"""Options that halve the start of a short-lived Java, most of which is compilation."""
 
 PATIENCE = 120.0
-"""Seconds to wait for each process to stand."""
+"""Seconds to wait for each process to be ready."""
 
 
 class SparkCluster:
@@ -36,10 +36,24 @@ class SparkCluster:
 
     Parameters
     ----------
-    workers:
-        How many worker processes.
-    cores, memory:
-        What each worker offers.
+    workers : int, default=2
+        Number of worker processes.
+    cores : int, default=1
+        Cores that each worker offers.
+    memory : str, default="1g"
+        Memory that each worker offers.
+
+    Attributes
+    ----------
+    master : str
+        The address of the cluster while it runs.
+    workers : list of subprocess.Popen
+        The worker processes.
+
+    Raises
+    ------
+    ValueError
+        If there is no worker.
 
     Examples
     --------
@@ -61,7 +75,7 @@ class SparkCluster:
 
     @property
     def folder(self) -> Path:
-        """Where logs, executors' work and their scratch stand while the cluster does."""
+        """The folder of logs, of the executors' work and of their scratch, while the cluster runs."""
         if self._folder is None:
             raise ValueError("the cluster is not running: use it in a with block")
         return self._folder
@@ -93,13 +107,32 @@ class SparkCluster:
             self._folder = None
 
     def start_worker(self) -> subprocess.Popen[bytes]:
-        """One more worker, registered with the master when this returns."""
+        """Start one more worker; it is registered with the master when this returns.
+
+        Returns
+        -------
+        subprocess.Popen
+            The process of the worker.
+        """
         process = self._launch_worker()
         self._wait_for(f"worker-{len(self.workers) - 1}", process, REGISTERED)
         return process
 
     def processes_of(self, worker: subprocess.Popen[bytes], name: str = "") -> list[int]:
-        """The ids of a worker's processes (its own, executors, Python) whose command line has ``name`` in it."""
+        """Return the ids of a worker's processes (its own, executors, Python) whose command line has ``name`` in it.
+
+        Parameters
+        ----------
+        worker : subprocess.Popen
+            One of ``workers``.
+        name : str, default=""
+            A part of the command line.
+
+        Returns
+        -------
+        list of int
+            Process ids.
+        """
         return [pid for pid in _session_of(worker) if name in _command_of(pid)]
 
     def _start(self) -> None:
@@ -122,7 +155,7 @@ class SparkCluster:
         home = require_pyspark()
         command = [str(home / "bin" / "spark-class"), java_class, "--host", LOOPBACK, "--webui-port", "0", *arguments]
         with (self.folder / f"{name}.log").open("wb") as log:
-            # a session of its own: whatever the process starts can be found and ended with it
+            # a session of its own, by which all that the process starts can be found and ended
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment(home),
                 cwd=self.folder, start_new_session=True,
@@ -139,7 +172,7 @@ class SparkCluster:
             "SPARK_LOCAL_DIRS": str(self.folder / "local"),
             "SPARK_NO_DAEMONIZE": "1",
             "SPARK_DAEMON_MEMORY": "256m",
-            # the submission server takes a fixed port, and nobody asks for it here
+            # the submission server would take a fixed port, and is not needed here
             "SPARK_DAEMON_JAVA_OPTS": f"{QUICK_START} -Dspark.master.rest.enabled=false",
             "SPARK_LAUNCHER_OPTS": QUICK_START,
             "PYSPARK_PYTHON": sys.executable,
@@ -168,7 +201,7 @@ def _tail(log: Path, size: int = 2000) -> str:
 
 
 def _until(look: Callable[[], Found | None]) -> Found | None:
-    """What ``look`` finds, looked for until patience ends."""
+    """Return what ``look`` finds; it is called until it finds something or PATIENCE is over."""
     limit = time.monotonic() + PATIENCE
     while time.monotonic() < limit:
         found = look()
@@ -179,7 +212,7 @@ def _until(look: Callable[[], Found | None]) -> Found | None:
 
 
 def _session_of(process: subprocess.Popen[bytes]) -> Iterator[int]:
-    """The processes of the session that this one leads. Python daemons leave the process group, never the session."""
+    """Yield the processes of the session that this one leads; Python daemons leave the process group, but not it."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
@@ -198,7 +231,7 @@ def _command_of(pid: int) -> str:
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """To the process group, or after its leader's end to those of its session that are left."""
+    """Send a signal to the process group, or after its leader has ended to what is left of its session."""
     if process.poll() is None:
         os.killpg(process.pid, number)
         return
@@ -210,7 +243,7 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Wait for a process that was asked to end and for all of its session; make those that do not."""
+    """Wait for a process that was asked to end and for all of its session; kill those that do not end."""
     try:
         process.wait(timeout=10)
     except subprocess.TimeoutExpired:

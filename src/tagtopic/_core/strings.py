@@ -56,6 +56,11 @@ class StringArray(Sequence[str]):
         errors : {"strict", "replace"}, default="strict"
             Whether a lone surrogate, which UTF-8 has no bytes for, is an error or replaced by "?".
 
+        Returns
+        -------
+        StringArray
+            The strings; itself if they are packed already.
+
         Raises
         ------
         TypeError
@@ -71,7 +76,18 @@ class StringArray(Sequence[str]):
 
     @classmethod
     def numbered(cls, n: int) -> StringArray:
-        """Return the strings "0", "1", … "n - 1"."""
+        """Return the strings "0", "1", … "n - 1".
+
+        Parameters
+        ----------
+        n : int
+            Number of strings.
+
+        Returns
+        -------
+        StringArray
+            The strings.
+        """
         return cls.of(map(str, range(n)))
 
     @property
@@ -130,11 +146,33 @@ class StringArray(Sequence[str]):
         return StringArray, (np.array(self._offsets), np.array(self._bytes))
 
     def take(self, indices: NDArray[Any]) -> StringArray:
-        """Return the strings at these positions, in this order."""
+        """Return the strings at these positions, in this order.
+
+        Parameters
+        ----------
+        indices : array of int
+            Positions from 0; they may repeat.
+
+        Returns
+        -------
+        StringArray
+            The strings, copied.
+        """
         return StringArray(*take_rows(self._offsets, self._bytes, np.asarray(indices, dtype=np.int64)))
 
     def concatenated(self, other: StringArray) -> StringArray:
-        """Return these strings followed by others."""
+        """Return these strings followed by others.
+
+        Parameters
+        ----------
+        other : StringArray
+            The strings that follow.
+
+        Returns
+        -------
+        StringArray
+            All strings, copied.
+        """
         offsets = np.concatenate([self._offsets, other._offsets[1:] - other._offsets[0] + self._offsets[-1]])
         return StringArray(offsets, np.concatenate([self._bytes, other._bytes]))
 

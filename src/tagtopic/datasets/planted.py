@@ -32,6 +32,29 @@ BLOCK_DOCUMENTS = 16_384
 class PlantedSettings:
     """Sizes and priors of a planted corpus; `make_tagged_corpus` describes each one.
 
+    Parameters
+    ----------
+    n_documents, n_topics, n_tags, n_words : int, default=2000, 10, 50, 1000
+        Sizes of the corpus.
+    model : {"twtm", "twda"}, default="twtm"
+        The generative process.
+    tags_per_document, document_length : int or (int, int), default=(1, 5), (50, 150)
+        Tags and tokens of a document: a number, or a range.
+    noise_tags : float, default=0
+        Tags per document that have no weight.
+    untagged : float, default=0.0
+        The share of documents without tags.
+    weight_prior : float or array of shape (n_tags,), default=1.0
+        pi, the prior of the tag weights.
+    latent_prior : float, default=1.0
+        pi of the latent tag.
+    latent_concentration, tag_concentration, word_concentration : float, default=0.1
+        Concentrations of the topics of latent tags, the topics of tags, and the words of topics.
+    word_exponent, tag_exponent : float, default=1.0, 0.5
+        Zipf exponents of the frequencies of words and tags.
+    random_state : int, default=0
+        Seed.
+
     Raises
     ------
     ValueError

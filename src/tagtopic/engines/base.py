@@ -125,11 +125,37 @@ class Engine(ABC):
         raise NotImplementedError(f"{cls.__name__} is not for the command line")
 
     def can_read(self, source: Any, format: str | None = None) -> bool:
-        """Return whether the engine itself reads these files, so that the documents need not be on this machine."""
+        """Return whether the engine itself reads these files, so that the documents need not be on this machine.
+
+        Parameters
+        ----------
+        source : str, Path or list of them
+            The files.
+        format : str or None, default=None
+            Their format, if not by their suffixes.
+
+        Returns
+        -------
+        bool
+            False unless the engine reads files.
+        """
         return False
 
     def read(self, source: Any, **options: Any) -> RemoteCorpus:
-        """Read a corpus whose documents stay where the engine runs; ``options`` are those of ``Corpus.read``."""
+        """Read a corpus whose documents stay where the engine runs; ``options`` are those of ``Corpus.read``.
+
+        Parameters
+        ----------
+        source : str, Path or list of them
+            The files.
+        **options
+            Columns and rules.
+
+        Returns
+        -------
+        RemoteCorpus
+            The corpus.
+        """
         raise NotImplementedError(f"{type(self).__name__} reads no files: use Corpus.read")
 
     def apply(
@@ -166,11 +192,35 @@ class Engine(ABC):
 
     @classmethod
     def describe_error(cls, error: Exception) -> str:
-        """Return an error of the engine's own in one sentence."""
+        """Return an error of the engine's own in one sentence.
+
+        Parameters
+        ----------
+        error : Exception
+            An error of one of ``error_types``.
+
+        Returns
+        -------
+        str
+            Its cause.
+        """
         return str(error)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return ``[function(item) for item in items]``, computed by this machine's threads."""
+        """Return ``[function(item) for item in items]``, computed by this machine's threads.
+
+        Parameters
+        ----------
+        function : callable
+            A function of one item.
+        items : iterable
+            The items.
+
+        Returns
+        -------
+        list
+            The results, in the order of the items.
+        """
         with ExitStack() as resources:
             return self._threads(resources).map(function, items)
 
@@ -297,5 +347,18 @@ class Session(ABC):
             mine[:] = saved
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return ``[function(item) for item in items]``, computed by this machine's threads."""
+        """Return ``[function(item) for item in items]``, computed by this machine's threads.
+
+        Parameters
+        ----------
+        function : callable
+            A function of one item.
+        items : iterable
+            The items.
+
+        Returns
+        -------
+        list
+            The results, in the order of the items.
+        """
         return self.pool.map(function, items)

@@ -45,15 +45,48 @@ class TagRanks:
         return self.above + (self.tied + 1) / 2
 
     def recall(self, n: int) -> float:
-        """Return the mean share of a document's true tags that are among its first n."""
+        """Return the mean share of a document's true tags that are among its first n.
+
+        Parameters
+        ----------
+        n : int
+            The number of tags that are considered per document.
+
+        Returns
+        -------
+        float
+            The mean recall.
+        """
         return float(np.mean(self._hits(n) / self._n_true()))
 
     def precision(self, n: int) -> float:
-        """Return the mean share of true tags among a document's first n."""
+        """Return the mean share of true tags among a document's first n.
+
+        Parameters
+        ----------
+        n : int
+            The number of tags that are considered per document.
+
+        Returns
+        -------
+        float
+            The mean precision.
+        """
         return float(np.mean(self._hits(n) / n))
 
     def f1(self, n: int) -> float:
-        """Return the mean harmonic mean of a document's precision and recall among the first n."""
+        """Return the mean harmonic mean of a document's precision and recall among the first n.
+
+        Parameters
+        ----------
+        n : int
+            The number of tags that are considered per document.
+
+        Returns
+        -------
+        float
+            The mean F1.
+        """
         return float(np.mean(2 * self._hits(n) / (n + self._n_true())))
 
     def reciprocal(self) -> float:

@@ -228,7 +228,18 @@ class Explorer:
         return self.audit.entries.by("tag")
 
     def infer(self, corpus: Corpus) -> DocumentPosteriors:
-        """Infer topic mixes and tag weights of documents that are in the columns of the model."""
+        """Infer topic mixes and tag weights of documents that are in the columns of the model.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            The documents.
+
+        Returns
+        -------
+        DocumentPosteriors
+            Their topic mixes and tag weights.
+        """
         return LocalEngine(self.model.n_jobs).infer(corpus, self.model.parameters_, self.method_for_new_documents)
 
     @property
@@ -248,7 +259,13 @@ class Explorer:
         return years_of(self.model.tag_names_)
 
     def warm(self) -> threading.Thread:
-        """Compile the kernels and compute what is slow in a background thread, and return the thread."""
+        """Compile the kernels and compute what is slow in a background thread, and return the thread.
+
+        Returns
+        -------
+        threading.Thread
+            The thread, which has been started.
+        """
         return _start_thread(self._warm)
 
     def warm_audit(self) -> None:

@@ -250,10 +250,12 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X, kinds
-            As in ``predict``.
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents, as in ``predict``.
         n : int, default=100
             Tags per document; the others are 0.
+        kinds : iterable of str, optional
+            Predict tags of these kinds only.
 
         Returns
         -------
@@ -279,6 +281,27 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
     ) -> list[Ranked]:
         """Predict as ``predict`` does, for a CSR matrix of counts in the columns ``words_``, all of which count.
 
+        Parameters
+        ----------
+        counts : CSR of shape (n_documents, n_words)
+            The documents.
+        n : int, default=10
+            The number of tags per document.
+        kinds : iterable of str, optional
+            Predict tags of these kinds only.
+        n_jobs : int or None, default=None
+            Threads; None uses all cores.
+
+        Returns
+        -------
+        list of lists of (str, float)
+            For each document its tags with their probabilities, most probable first.
+
+        Raises
+        ------
+        ValueError
+            If n is below 1, or the predictor has no tags of a kind.
+
         Examples
         --------
         >>> len(predictor.predict_counts(corpus.counts, n=1))
@@ -299,6 +322,21 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
     def tags_of_kinds(self, kinds: Iterable[str] | None) -> Any:
         """Return for each tag whether it is of one of the kinds; all are if ``kinds`` is None.
 
+        Parameters
+        ----------
+        kinds : iterable of str or None
+            Kinds of tags.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_tags,)
+            Whether each tag is of one of them.
+
+        Raises
+        ------
+        ValueError
+            If there are no tags of a kind.
+
         Examples
         --------
         >>> predictor.tags_of_kinds(None).tolist()
@@ -318,6 +356,18 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
 
         The first words and tags are those of this predictor. The training documents stay the same: new words have the
         largest idf and no postings, new tags no documents.
+
+        Parameters
+        ----------
+        words : tuple of str
+            The vocabulary: ``words_``, followed by new words.
+        tag_names : tuple of str
+            The tags: ``tag_names_``, followed by new tags.
+
+        Returns
+        -------
+        TagPredictor
+            A predictor for the larger vocabulary.
 
         Examples
         --------
@@ -373,10 +423,19 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
         ----------
         arrays : dict
             What ``to_arrays`` returned.
-        tag_names, words, rules
-            The learnt attributes of these names; without ``words`` only counts can be predicted.
+        tag_names : sequence of str
+            The tags.
+        words : tuple of str or None, default=None
+            The vocabulary; without it only counts can be predicted.
+        rules : TextRules or None, default=None
+            How texts became words; without them texts cannot be predicted.
         **settings
             Constructor arguments.
+
+        Returns
+        -------
+        TagPredictor
+            The predictor.
 
         Raises
         ------

@@ -99,6 +99,11 @@ class RankedTags(Sequence[Ranked]):
         ----------
         ids : StringArray
             The ids of the documents.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row per document and tag.
         """
         sizes = np.diff(self._starts)
         owner = np.repeat(np.arange(len(sizes)), sizes)
