@@ -123,7 +123,7 @@ def test_wrong_counts_name_the_document(kind: Any, wrong: float) -> None:
 @pytest.mark.parametrize("wrong", [-1, np.nan, np.inf, -np.inf, 1e39])
 def test_wrong_fractional_counts_name_the_document(kind: Any, wrong: float) -> None:
     counts = np.array([[0, 0.5], [1, 0], [2, wrong]])
-    with pytest.raises(ValueError, match=r"document 2 has the value .* in counts: they must be numbers from 0 to 3\.4"):
+    with pytest.raises(ValueError, match=r"document 2 has the value .* in counts: they must be numbers from 0 to 214"):
         Corpus.from_counts(kind(counts), fractional=True)
 
 

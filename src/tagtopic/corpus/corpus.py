@@ -123,6 +123,7 @@ class Corpus:
         self._ids = ids
         self._rules = rules
         self._texts = texts
+        self._checked = False
 
     @classmethod
     def from_counts(
@@ -168,12 +169,14 @@ class Corpus:
         matrix = validation.counts_matrix(validation.matrix_of(counts, "counts"), fractional=fractional)
         names = validation.column_names(counts) if words is None else words
         word_names = validation.check_column_names(names, "words", "word", matrix.shape[1])
-        return Corpus(
+        corpus = Corpus(
             counts=matrix,
             words=word_names,
             ids=validation.check_ids(ids, matrix.shape[0]),
             **validation.check_tags(tags, tag_names, matrix.shape[0]),
         )
+        corpus._checked = True
+        return corpus
 
     @classmethod
     @accepts(TextArguments)
@@ -436,17 +439,41 @@ class Corpus:
         return Document(self._ids[i], words, tuple(self._tag_names[j] for j in tags.indices))
 
     def _range(self, start: int, stop: int) -> Corpus:
-        return self._with(
+        part = self._with(
             matrices.take_row_range(self._counts, start, stop),
             matrices.take_row_range(self._tags, start, stop),
             self._ids[start:stop],
             None if self._texts is None else self._texts[start:stop],
         )
+        part._checked = self._checked
+        return part
 
     def _take(self, rows: NDArray[np.int64]) -> Corpus:
         texts = None if self._texts is None else self._texts.take(rows)
         counts, tags = matrices.take_rows(self._counts, rows), matrices.take_rows(self._tags, rows)
-        return self._with(counts, tags, self._ids.take(rows), texts)
+        part = self._with(counts, tags, self._ids.take(rows), texts)
+        part._checked = self._checked
+        return part
+
+    def check(self) -> None:
+        """Check that both matrices have the form that `Corpus` describes, once.
+
+        Fits and questions do it, because the arrays of a saved corpus are not read when it is opened, and the
+        constructor does not read its arguments.
+
+        Raises
+        ------
+        ValueError
+            If a file is damaged, or a matrix is not in this form.
+
+        Examples
+        --------
+        >>> corpus.check()
+        """
+        if not self._checked:
+            matrices.check_canonical(self._counts, "counts")
+            matrices.check_canonical(self._tags, "tags")
+            self._checked = True
 
     def with_matrices(self, *, counts: Any = None, tags: Any = None) -> Corpus:
         """Return the corpus with another matrix of counts or of tags.

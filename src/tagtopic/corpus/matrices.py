@@ -97,7 +97,7 @@ def column_sums(matrix: Any, *, block_entries: int = BLOCK_ENTRIES) -> NDArray[n
     sums = np.zeros(matrix.shape[1])
     for _, _, columns, values in _blocks(matrix, block_entries):
         if not _add_to_columns(columns, values, sums):
-            raise _wrong_column(columns, len(sums))
+            raise _wrong_column(columns, len(sums), "a matrix")
     return sums
 
 
@@ -106,14 +106,39 @@ def column_counts(matrix: Any, *, block_entries: int = BLOCK_ENTRIES) -> NDArray
     counts = np.zeros(matrix.shape[1], np.int64)
     for _, _, columns, _ in _blocks(matrix, block_entries, with_data=False):
         if not _count_columns(columns, counts):
-            raise _wrong_column(columns, len(counts))
+            raise _wrong_column(columns, len(counts), "a matrix")
     return counts
 
 
-def check_columns(matrix: Any) -> None:
-    """Raise if a matrix in files has an entry outside its columns, which kernels do not check."""
-    if file_of(matrix.indices) is not None:
-        column_counts(matrix)
+def check_canonical(matrix: Any, what: str, *, block_entries: int = BLOCK_ENTRIES) -> None:
+    """Raise unless a matrix has the form that kernels assume, which do not check it: one pass, block by block.
+
+    Row offsets fit the arrays, columns exist and are sorted and unique in each row, values are finite and not negative.
+    """
+    starts, (n_rows, n_columns) = matrix.indptr, matrix.shape
+    if (
+        len(starts) != n_rows + 1
+        or starts[0] != 0
+        or starts[-1] != len(matrix.indices)
+        or len(matrix.indices) != len(matrix.data)
+        or not is_nondecreasing(starts)
+    ):
+        raise _not_canonical(matrix, what, "its row offsets do not fit its columns and values")
+    for first, last, columns, values in _blocks(matrix, block_entries):
+        offsets = starts[first : last + 1].astype(np.int64) - int(starts[first])
+        fault, row, at = _find_fault(offsets, columns, values, n_columns)
+        if fault == WRONG_COLUMN:
+            raise _wrong_column(columns, n_columns, what)
+        if fault == UNSORTED:
+            raise _not_canonical(matrix, what, f"the columns of row {first + row} are not sorted, or not unique")
+        if fault == WRONG_VALUE:
+            found = f"row {first + row} has the value {values[at]}, which is not a number from 0 on"
+            raise _not_canonical(matrix, what, found)
+
+
+def is_sorted(offsets: NDArray[Any], columns: NDArray[Any]) -> bool:
+    """Whether the columns of every row are sorted and unique."""
+    return bool(_is_sorted(offsets, columns))
 
 
 def is_nondecreasing(offsets: NDArray[Any], *, block_entries: int = BLOCK_ENTRIES) -> bool:
@@ -141,12 +166,48 @@ def _blocks(matrix: Any, block_entries: int, *, with_data: bool = True) -> Itera
         release(columns, values) if with_data else release(columns)
 
 
-def _wrong_column(columns: NDArray[Any], n_columns: int) -> ValueError:
+def _wrong_column(columns: NDArray[Any], n_columns: int, what: str) -> ValueError:
     wrong = columns[(columns < 0) | (columns >= n_columns)][0]
     file = file_of(columns)
     if file is None:
-        return ValueError(f"an entry is in column {wrong} of a matrix with {n_columns} columns")
+        return ValueError(f"an entry is in column {wrong} of {what} with {n_columns} columns")
     return damaged_corpus(file.parent, f"{file.name} has an entry in column {wrong}, and there are {n_columns}")
+
+
+def _not_canonical(matrix: Any, what: str, fault: str) -> ValueError:
+    file = file_of(matrix.data)
+    if file is None:
+        return ValueError(f"{what}: {fault}; Corpus.from_counts makes a corpus from any matrix")
+    return damaged_corpus(file.parent, f"in {what}, {fault}")
+
+
+WRONG_COLUMN, UNSORTED, WRONG_VALUE = 1, 2, 3
+
+
+@compiled
+def _find_fault(offsets: Any, columns: Any, values: Any, n_columns: int) -> Any:
+    """Return the kind, the row and the position of the first fault, or zeros."""
+    for row in range(offsets.size - 1):
+        before = -1
+        for i in range(offsets[row], offsets[row + 1]):
+            column = columns[i]
+            if not 0 <= column < n_columns:
+                return WRONG_COLUMN, row, i
+            if column <= before:
+                return UNSORTED, row, i
+            before = column
+            if not 0 <= values[i] < np.inf:  # NaN compares false
+                return WRONG_VALUE, row, i
+    return 0, 0, 0
+
+
+@compiled
+def _is_sorted(offsets: Any, columns: Any) -> bool:
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row] + 1, offsets[row + 1]):
+            if columns[i] <= columns[i - 1]:
+                return False
+    return True
 
 
 @compiled

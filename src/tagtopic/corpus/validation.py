@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from tagtopic._core.arrays import offsets_of
 from tagtopic._core.strings import StringArray
-from tagtopic.corpus.matrices import INT32_MAX, csr
-
-FLOAT32_MAX = float(np.finfo(np.float32).max)
+from tagtopic.corpus.matrices import INT32_MAX, csr, is_sorted
 
 
 def is_frame(table: Any) -> bool:
@@ -75,6 +73,60 @@ def _has_numbers(dtype: Any) -> bool:
     if hasattr(dtype, "kind"):
         return dtype.kind in "buif"
     return str(dtype) == "Boolean" or bool(dtype.is_numeric())
+
+
+def check_array(values: Any, what: str) -> Any:
+    """Return a matrix whose indices are within its shape, or raise; other values are returned unchanged.
+
+    SciPy does not check the indices of a sparse matrix, and reads and writes memory outside its arrays when it converts
+    one whose indices are wrong. Its cached flags about the order of entries are dropped: they may be outdated.
+    """
+    if np.ma.is_masked(values):
+        raise ValueError(f"{what} has masked entries: fill them first, as in {what}.filled(0)")
+    if not sp.issparse(values) or values.ndim != 2:
+        return values
+    if values.format in ("csr", "csc"):
+        n_major, n_minor = values.shape if values.format == "csr" else values.shape[::-1]
+        _check_indices(values, n_major, n_minor, what)
+        kind = sp.csr_array if values.format == "csr" else sp.csc_array
+        return kind((values.data, values.indices, values.indptr), shape=values.shape)
+    if values.format == "bsr":
+        rows, columns = (n // size for n, size in zip(values.shape, values.blocksize, strict=True))
+        _check_indices(values, rows, columns, what)
+        return sp.bsr_array((values.data, values.indices, values.indptr), shape=values.shape)
+    if values.format == "lil" and [*map(len, values.rows)] != [*map(len, values.data)]:
+        raise ValueError(f"{what} has other numbers of columns than of values in some row: it is damaged")
+    try:
+        entries = values if values.format == "coo" else values.tocoo()
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"{what} is damaged: {error}") from None
+    for axis, (indices, size) in enumerate(zip(entries.coords, entries.shape, strict=True)):
+        if len(indices) != len(entries.data):
+            raise ValueError(f"{what} has {len(indices)} indices for {len(entries.data)} values: it is damaged")
+        _check_range(indices, size, ("row", "column")[axis], what)
+    return sp.coo_array((entries.data, entries.coords), shape=entries.shape)
+
+
+def _check_indices(matrix: Any, n_major: int, n_minor: int, what: str) -> None:
+    starts, indices = matrix.indptr, matrix.indices
+    if (
+        starts.dtype.kind != "i"
+        or starts.shape != (n_major + 1,)
+        or starts[0] != 0
+        or (np.diff(starts) < 0).any()
+        or indices.ndim != 1
+        or starts[-1] > min(len(indices), len(matrix.data))
+    ):
+        raise ValueError(f"the indptr of {what} does not fit its shape, indices and data: the matrix is damaged")
+    _check_range(indices[: starts[-1]], n_minor, "column" if matrix.format != "csc" else "row", what)
+
+
+def _check_range(indices: NDArray[Any], size: int, axis: str, what: str) -> None:
+    if indices.dtype.kind != "i":
+        raise TypeError(f"the indices of {what} are of type {indices.dtype}: they must be whole numbers")
+    if len(indices) and (indices.min() < 0 or indices.max() >= size):
+        wrong = indices[(indices < 0) | (indices >= size)][0]
+        raise ValueError(f"{what} has an entry in {axis} {wrong}, and there are {size} {axis}s: the matrix is damaged")
 
 
 def counts_matrix(counts: Any, *, fractional: bool = False) -> Any:
@@ -138,9 +190,10 @@ def _tag_list(tags: Any, document: int) -> list[str]:
 def _whole_number_matrix(values: Any, what: str, column: str, *, fractional: bool = False) -> Any:
     """Return a matrix of whole numbers in canonical form, or raise a `ValueError` that names the document."""
     _check_shape(values, what, column)
+    values = check_array(values, what)
     if fractional and (parts := _fractional_parts(values, what)) is not None:
         return csr(*parts)
-    if sp.issparse(values) and values.format == "csr" and values.has_canonical_format:
+    if sp.issparse(values) and values.format == "csr" and is_sorted(values.indptr, values.indices):
         matrix = values  # the common and the large case: nothing to add up, so no detour through coordinates
         _check_whole(values.data, lambda at: _row_of(values, at), what)
     else:
@@ -166,11 +219,11 @@ def _fractional_parts(values: Any, what: str) -> tuple[Any, ...] | None:
     if matrix.dtype.kind != "f" or np.array_equal(matrix.data, np.floor(matrix.data)):
         return None
     matrix.sum_duplicates()
-    wrong = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= FLOAT32_MAX)))  # NaN compares false
+    wrong = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= INT32_MAX)))  # NaN compares false
     if len(wrong):
         raise ValueError(
             f"document {_row_of(matrix, wrong)} has the value {matrix.data[wrong[0]]} in {what}: "
-            f"they must be numbers from 0 to {FLOAT32_MAX:.4g}"
+            f"they must be numbers from 0 to {INT32_MAX}"
         )
     matrix = matrix.astype(np.float32)
     matrix.eliminate_zeros()  # also what is too small for float32
@@ -217,10 +270,15 @@ def check_names(given: Iterable[str], what: str) -> tuple[str, ...]:
         raise TypeError(f"in {what}, {error}") from None
     except ValueError as error:
         raise ValueError(f"in {what}, {error}") from None
-    if len(set(result)) != len(result):
-        repeated = Counter(result).most_common(1)[0][0]
-        raise ValueError(f"{what} has {repeated!r} more than once: every column needs a name of its own")
+    require_distinct(result, what)
     return result
+
+
+def require_distinct(names: Sequence[str], what: str) -> None:
+    """Raise if a name occurs twice."""
+    if len(set(names)) != len(names):
+        repeated = Counter(names).most_common(1)[0][0]
+        raise ValueError(f"{what} has {repeated!r} more than once: every column needs a name of its own")
 
 
 def check_column_names(given: Iterable[str] | None, what: str, prefix: str, n: int) -> tuple[str, ...]:

@@ -327,6 +327,7 @@ class Alignment:
 
 def align(corpus: Corpus, words: Sequence[str], tag_names: Sequence[str]) -> Alignment:
     """Return the documents in these columns, with a count of unknown tokens and the unknown tags."""
+    corpus.check()
     new_words, new_tags = tuple(words), tuple(tag_names)
     counts, tags = corpus.counts, corpus.tags
     unknown_tags: tuple[str, ...] = ()
@@ -346,6 +347,7 @@ def align(corpus: Corpus, words: Sequence[str], tag_names: Sequence[str]) -> Ali
         rules=corpus.rules,
         texts=corpus.texts,
     )
+    aligned._checked = True
     unknown_tokens = 0 if counts is corpus.counts else corpus.n_tokens - aligned.n_tokens
     return Alignment(aligned, unknown_tokens, unknown_tags)
 

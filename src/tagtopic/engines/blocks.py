@@ -84,7 +84,8 @@ class Block:
 
 
 def documents_of(corpus: Corpus, first: int, last: int) -> Documents:
-    """Return documents first:last as the kernels take them; nothing is copied."""
+    """Return documents first:last as the kernels take them; nothing is copied. Kernels do not check bounds."""
+    corpus.check()
     counts, tags = corpus.counts, corpus.tags
     count_type = np.int32 if counts.data.dtype == np.int32 else np.float32
     return Documents(

@@ -14,7 +14,7 @@ from tagtopic._core.display import warn
 from tagtopic.corpus import Corpus, Document, validation
 from tagtopic.corpus.builder import is_missing, is_words
 from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
-from tagtopic.corpus.matrices import check_columns, column_counts, csr, keep_columns
+from tagtopic.corpus.matrices import column_counts, csr, keep_columns
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.validation import is_matrix
 
@@ -67,6 +67,7 @@ def as_corpus(model: TagTopicModel, X: Any, tags: Any, *, reset: bool) -> Corpus
         return corpus
     if validation.is_frame(X):
         validation.require_numbers(X, "X")
+    X = validation.check_array(X, "X")  # before scikit-learn converts it
     counts = validate_data(model, X, accept_sparse="csr", dtype=NUMERIC, reset=reset)
     check_non_negative(counts, type(model).__name__)
     columns: Iterable[str] | None = getattr(model, "feature_names_in_", None) if reset else model.words_
@@ -82,12 +83,11 @@ def _set_features(model: TagTopicModel, number: int) -> None:
 
 def with_tags(corpus: Corpus, tags: Any, known_tags: tuple[str, ...] | None = None) -> Corpus:
     """The corpus, with other tags if any are given."""
-    check_columns(corpus.counts)
-    if tags is None or tags is corpus.tags:
-        check_columns(corpus.tags)
-        return corpus
-    given = validation.check_tags(tags, _column_tags(tags, known_tags, corpus.tag_names), len(corpus))
-    return Corpus(counts=corpus.counts, words=corpus.words, ids=corpus.ids, rules=corpus.rules, **given)
+    if tags is not None and tags is not corpus.tags:
+        given = validation.check_tags(tags, _column_tags(tags, known_tags, corpus.tag_names), len(corpus))
+        corpus = Corpus(counts=corpus.counts, words=corpus.words, ids=corpus.ids, rules=corpus.rules, **given)
+    corpus.check()
+    return corpus
 
 
 def corpus_from_texts(

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from tagtopic._core.arrays import Float64s, Floats, offsets_of, read_only
 from tagtopic._core.parallel import ThreadPool, cut_rows
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.matrices import keep_columns
+from tagtopic.corpus.matrices import check_canonical, keep_columns
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.corpus.validation import is_matrix
 from tagtopic.tagging.calibration import fit_combination
@@ -189,6 +189,7 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
         if not len(rows):
             return False
         kept = corpus if isinstance(corpus, Corpus) and len(rows) == len(corpus) else corpus[rows]
+        kept.check()
         idf = inverse_document_frequencies(kept.counts)
         vectors = document_vectors(kept.counts, idf)
         kind_names, kinds = kinds_of(kept.tag_names)
@@ -310,6 +311,7 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if n < 1:
             raise ValueError(f"n={n!r}: expected a whole number from 1")
+        check_canonical(counts, "counts")
         allowed = self.tags_of_kinds(kinds)
 
         def rank(part: tuple[int, int]) -> list[Ranked]:
