@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tagtopic._core.tensors import read_tensors, write_tensors
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.methods import METHODS
 from tagtopic.models import TWDA, TWTM
-from tagtopic.models._checkpoint import FORMAT, KIND, CheckpointError, canonical_text
-from tagtopic.models._io import read_tensors, write_tensors
+from tagtopic.models._checkpoint import FORMAT, KIND, OLDEST_FORMAT, CheckpointError, canonical_text
 from tagtopic.models._settings import initial_parameters
 from tagtopic.models._validation import ValidationWords
 
@@ -117,7 +117,7 @@ def test_arrays_of_other_shapes_are_refused(learning: str, tmp_path: Path, monke
             TWDA(4, max_iter=3, checkpoint=path, **settings).fit(CORPUS)
 
 
-@pytest.mark.parametrize("format", [FORMAT - 1, FORMAT + 1])
+@pytest.mark.parametrize("format", [OLDEST_FORMAT - 1, FORMAT + 1])
 def test_another_format_is_refused(format: int, tmp_path: Path) -> None:
     path = tmp_path / "fit"
     TWDA(4, random_state=0, max_iter=2, checkpoint=path).fit(CORPUS)

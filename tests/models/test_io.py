@@ -2,7 +2,6 @@
 
 import json
 import os
-import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,24 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tagtopic._core.tensors import read_tensors, write_tensors
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.models import LDA, TWDA, TWTM
 from tagtopic.models._base import TagTopicModel
-from tagtopic.models._io import FORMAT, KIND, ModelFileError, read_tensors, write_tensors
+from tagtopic.models._io import FORMAT, KIND, ModelFileError
 from tagtopic.models._snapshot import ARRAYS, ITERATIONS
 
 CORPUS = make_tagged_corpus(200, 4, 12, 100, random_state=5).corpus
 
 
-def rewrite_header(path: Path, **changes: object) -> None:
-    """Change the JSON header of a model file, leaving its tensors alone."""
-    data = path.read_bytes()
-    (size,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + size])
-    ours = json.loads(header["__metadata__"]["tagtopic model"])
-    header["__metadata__"]["tagtopic model"] = json.dumps({**ours, **changes})
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size :])
+def rewrite(path: Path, arrays: dict[str, Any] | None = None, **header: object) -> None:
+    """Change the header and the arrays of a model file, with a checksum that fits."""
+    ours, tensors = read_tensors(path, KIND, FORMAT)
+    write_tensors(path, KIND, ours | header, tensors | (arrays or {}))
 
 
 @pytest.mark.parametrize("model", [TWTM(4), TWDA(4, tag_topic_prior=np.full(4, 0.3)), LDA(4, dtype="float64")])
@@ -158,22 +153,21 @@ def test_another_safetensors_file_is_not_a_model(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_by_version(saved: Path) -> None:
-    rewrite_header(saved, format=99, version="9.9")
+    rewrite(saved, format=99, version="9.9")
     with pytest.raises(ModelFileError, match=r"written by tagtopic 9\.9 in format 99.*a newer tagtopic is needed"):
         TWDA.load(saved)
 
 
 def test_an_unknown_setting_in_the_header_is_damage(saved: Path) -> None:
-    rewrite_header(saved, settings={"n_topics": 3, "no_such_setting": 1})
+    rewrite(saved, settings={"n_topics": 3, "no_such_setting": 1})
     with pytest.raises(ModelFileError, match="is damaged"):
         TWDA.load(saved)
 
 
 @pytest.mark.parametrize("name", [name for name, learnt in ARRAYS.items() if learnt.axes != (ITERATIONS,)])
 def test_an_array_of_another_shape_is_damage(saved: Path, name: str) -> None:
-    header, tensors = read_tensors(saved, KIND, FORMAT)
     tensor = ARRAYS[name].tensor_name
-    write_tensors(saved, KIND, header, tensors | {tensor: tensors[tensor][:1]})
+    rewrite(saved, {tensor: read_tensors(saved, KIND, FORMAT)[1][tensor][:1]})
     with pytest.raises(ModelFileError, match=f"is damaged: its {name} has the shape"):
         TWDA.load(saved)
 
@@ -192,7 +186,7 @@ def test_a_failed_save_keeps_the_old_file(saved: Path, monkeypatch: pytest.Monke
     def full_disk(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tagtopic.models._io._write", full_disk)
+    monkeypatch.setattr("tagtopic._core.tensors._write", full_disk)
     with pytest.raises(OSError, match="No space left"):
         model.save(saved)
     assert saved.read_bytes() == before
@@ -202,5 +196,151 @@ def test_a_failed_save_keeps_the_old_file(saved: Path, monkeypatch: pytest.Monke
 def test_a_header_without_a_model_class_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "none.tagtopic"
     write_tensors(path, KIND, {"format": FORMAT}, {"numbers": np.zeros(1)})
-    with pytest.raises(ModelFileError, match="holds a model of type None"):
+    with pytest.raises(ModelFileError, match="its header has no version"):
         TWDA.load(path)
+
+
+def test_every_flipped_byte_is_noticed(saved: Path) -> None:
+    data, random = saved.read_bytes(), np.random.default_rng(0)
+    for at in random.integers(0, len(data), 200):
+        saved.write_bytes(data[:at] + bytes([data[at] ^ random.integers(1, 256)]) + data[at + 1 :])
+        with pytest.raises(ModelFileError, match=r"is damaged|newer tagtopic"):
+            TWDA.load(saved)
+
+
+def changed(array: Any, value: float) -> Any:
+    """The array with another first value."""
+    array = array.copy()
+    array.flat[0] = value
+    return array
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.5])
+@pytest.mark.parametrize("name", [name for name, learnt in ARRAYS.items() if learnt.axes != (ITERATIONS,)])
+def test_impossible_values_are_damage(saved: Path, name: str, value: float) -> None:
+    tensor = ARRAYS[name].tensor_name
+    rewrite(saved, {tensor: changed(read_tensors(saved, KIND, FORMAT)[1][tensor], value)})
+    with pytest.raises(ModelFileError, match=f"its array {tensor} has"):
+        TWDA.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "value", "message"),
+    [
+        ("topic_words", 1.5, "above 1"),
+        ("tag_weight_prior_", 1e300, "a prior is outside"),
+        ("latent_topic_prior_", 0.0, "a prior is outside"),
+        ("words.offsets", 7, "its words do not fit together"),
+        ("tag_predictor.mix", np.nan, "not finite"),
+    ],
+)
+def test_values_outside_their_range_are_damage(saved: Path, tensor: str, value: float, message: str) -> None:
+    rewrite(saved, {tensor: changed(read_tensors(saved, KIND, FORMAT)[1][tensor], value)})
+    with pytest.raises(ModelFileError, match=message):
+        TWDA.load(saved)
+
+
+def test_a_word_that_occurs_twice_is_damage(saved: Path) -> None:
+    tensors = read_tensors(saved, KIND, FORMAT)[1]
+    offsets, text = tensors["words.offsets"], tensors["words.bytes"].copy()
+    text[: offsets[1]] = text[offsets[1] : offsets[2]]
+    rewrite(saved, {"words.bytes": text})
+    with pytest.raises(ModelFileError, match="its words has 'word_1' more than once"):
+        TWDA.load(saved)
+
+
+def test_the_sign_of_zero_does_not_matter(saved: Path) -> None:
+    rewrite(saved, {"topic_words": changed(read_tensors(saved, KIND, FORMAT)[1]["topic_words"], -0.0)})
+    assert TWDA.load(saved).components_[0, 0] == 0
+
+
+DEEP: Any = []
+for _ in range(900):  # json.dumps itself goes no deeper
+    DEEP = [DEEP]
+
+HEADERS: list[tuple[dict[str, Any], str]] = [
+    ({"own_settings": []}, "own_settings of its header is of type list, not dict"),
+    ({"model": []}, "model of its header is of type list, not str"),
+    ({"settings": {"n_topics": 3, "inference": "x"}}, "inference"),
+    ({"settings": {"n_topics": 0}}, "n_topics=0"),
+    ({"settings": {"n_jobs": "x"}}, "setting n_jobs is of type str"),
+    ({"settings": {"tag_weight_prior": {}}}, "damaged"),
+    ({"numbers": {}}, "number latent_weight_prior_ is of type NoneType"),
+    ({"prior_updates": ["x"]}, "prior_updates of its header"),
+    ({"rules": {"min_df": "x"}}, "these are not text rules"),
+    ({"rules": 3}, "rules of its header"),
+    ({"feature_names": 1}, "feature_names of its header"),
+    ({"format": "2"}, "its header has no format"),
+    ({"format": True}, "its header has no format"),
+    ({"rules": DEEP}, "damaged"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(HEADERS)))
+def test_a_crafted_header_is_one_clear_error(saved: Path, number: int) -> None:
+    header, message = HEADERS[number]
+    rewrite(saved, **header)
+    with pytest.raises(ModelFileError, match=message):
+        TWDA.load(saved)
+
+
+def crafted_file(table: dict[str, Any] | str, content: bytes = b"") -> bytes:
+    text = (table if isinstance(table, str) else json.dumps(table)).encode()
+    return len(text).to_bytes(8, "little") + text + content
+
+
+ABOUT = {"__metadata__": {KIND: json.dumps({"format": 1, "version": "0"})}}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (crafted_file("[" * 100_000), "nested too deeply"),
+        (crafted_file({"__metadata__": {KIND: "[" * 100_000}}), "nested too deeply"),
+        (crafted_file({"__metadata__": []}), "has no tagtopic model"),
+        (crafted_file({"__metadata__": {KIND: "[]"}}), "not an object"),
+        (crafted_file("[]"), "not an object"),
+        (crafted_file({"__metadata__": {KIND: json.dumps({"format": FORMAT})}}), "it has no checksum"),
+        (crafted_file({**ABOUT, "x": {"dtype": "F16", "shape": [1], "data_offsets": [0, 2]}}, b"12"), "type F16"),
+        (crafted_file({**ABOUT, "x": 3}), "unknown type 3"),
+        (crafted_file({**ABOUT, "x": {"dtype": "U8", "shape": [-1], "data_offsets": [0, 0]}}), "no shape"),
+        (crafted_file({**ABOUT, "x": {"dtype": "U8", "shape": [2], "data_offsets": [0, 1]}}, b"1"), "its place"),
+        (crafted_file({**ABOUT, "x": {"dtype": "F64", "shape": [10**15], "data_offsets": [0, 8 * 10**15]}}), "place"),
+        (crafted_file({**ABOUT}, b"more"), "4 bytes of arrays instead of 0"),
+        ((2**63).to_bytes(8, "little") + b"{}", "longer than the file"),
+    ],
+)
+def test_a_crafted_file_is_one_clear_error(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "model").write_bytes(content)
+    with pytest.raises(ModelFileError, match=message):
+        TWDA.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", ["topic_words", "tag_topics_", "word_counts_", "words.offsets"])
+def test_kernels_get_the_declared_types_only(saved: Path, name: str) -> None:
+    rewrite(saved, {name: read_tensors(saved, KIND, FORMAT)[1][name].astype(np.int32)})
+    with pytest.raises(ModelFileError, match=r"of type int32|do not fit together"):
+        TWDA.load(saved)
+
+
+def test_arrays_of_every_type_and_size_keep_their_bits(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    arrays: dict[str, Any] = {
+        "bytes": random.integers(0, 256, 5, np.uint8),
+        "none": np.empty((3, 0)),
+        "large": random.random((3_000, 401)),  # more than one part, which do not end with rows
+        "transposed": random.random((401, 3_000)).astype(np.float32).T,
+        "truth": np.array([True, False, True]),
+    }
+    write_tensors(tmp_path / "file", KIND, {"format": FORMAT}, arrays)
+    found = read_tensors(tmp_path / "file", KIND, FORMAT)[1]
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)
+
+
+def test_files_are_readable_as_safetensors(saved: Path) -> None:
+    from safetensors.numpy import load_file
+
+    for name, array in load_file(saved).items():
+        np.testing.assert_array_equal(read_tensors(saved, KIND, FORMAT)[1][name], array)

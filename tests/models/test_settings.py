@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from tagtopic import TWDA, Corpus
+from tagtopic import LDA, TWDA, Corpus
 from tagtopic.datasets import make_tagged_corpus
+from tagtopic.models._settings import check_memory
 
 CORPUS = make_tagged_corpus(300, 4, 12, 120, random_state=5).corpus
 
@@ -22,6 +23,11 @@ CORPUS = make_tagged_corpus(300, 4, 12, 120, random_state=5).corpus
         ({"tag_weight_prior": "guess"}, "tag_weight_prior='guess'"),
         ({"topic_word_prior": [1.0, 2.0]}, r"topic_word_prior has the shape \(2,\): expected one number or 120"),
         ({"latent_topic_prior": float("nan")}, "latent_topic_prior must be finite"),
+        ({"tag_weight_prior": 1e300}, r"tag_weight_prior has the value 1e\+300: expected numbers from 1e-10 to 1e\+10"),
+        ({"latent_weight_prior": 1e-300}, "latent_weight_prior has the value 1e-300"),
+        ({"topic_word_prior": 1e300}, "topic_word_prior has the value"),
+        ({"n_topics": 2, "tag_topic_prior": [1.0, 1e-300]}, "tag_topic_prior has the value 1e-300"),
+        ({"n_topics": 10**9}, r"n_topics=1000000000: topics over \d+ words and tags need .* GB of memory, and this"),
         ({"n_jobs": 0}, "n_jobs is 0"),
     ],
 )
@@ -58,3 +64,17 @@ def test_a_model_copies_arrays_of_priors(learning: str) -> None:
     for name, prior in given.items():
         prior[:] = 7.0
         np.testing.assert_array_equal(getattr(model, f"{name}_"), 0.5, err_msg=name)
+
+
+def test_topics_have_to_fit_into_memory() -> None:
+    check_memory(10, 1000, 4, memory=80_000)
+    with pytest.raises(ValueError, match=r"n_topics=11: topics over 1,000 words and tags need 0.0 GB"):
+        check_memory(11, 1000, 4, memory=80_000)
+
+
+@pytest.mark.parametrize("model", [LDA, TWDA])
+def test_a_fit_whose_objective_is_not_finite_is_an_error(model: type[LDA] | type[TWDA]) -> None:
+    counts = np.random.default_rng(0).poisson(1, (40, 12))  # exp(digamma(0.003)) is 0 in single precision
+    with pytest.raises(ValueError, match=r"objective is nan after iteration 1: .* inference='mixture', n_topics=1000"):
+        model(n_topics=1000, inference="mixture", max_iter=3, random_state=0).fit(counts)
+    model(n_topics=1000, inference="mixture", max_iter=1, random_state=0, dtype="float64").fit(counts)

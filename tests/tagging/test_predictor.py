@@ -8,8 +8,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from tagtopic import LDA, TWDA, TWTM, Corpus
+from tagtopic._core.tensors import read_tensors, write_tensors
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.models._io import ModelFileError
+from tagtopic.models._io import FORMAT, KIND, ModelFileError
 from tagtopic.tagging import TagPredictor
 
 PLANTED = make_tagged_corpus(900, 16, 30, 600, tags_per_document=(1, 3), tag_concentration=0.03, random_state=1).corpus
@@ -142,14 +143,10 @@ def test_a_corpus_too_large_for_the_index_is_sampled() -> None:
 
 
 def test_an_inconsistent_index_in_a_file_is_an_error(films: TWDA, tmp_path: Path) -> None:
-    from safetensors import safe_open
-    from safetensors.numpy import save_file
-
     films.save(tmp_path / "films.tagtopic")
-    with safe_open(str(tmp_path / "films.tagtopic"), framework="numpy") as file:
-        tensors, metadata = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+    header, tensors = read_tensors(tmp_path / "films.tagtopic", KIND, FORMAT)
     tensors["tag_predictor.documents"] = tensors["tag_predictor.documents"] + 1000
-    save_file(tensors, str(tmp_path / "bad.tagtopic"), metadata=metadata)
+    write_tensors(tmp_path / "bad.tagtopic", KIND, header, tensors)
     with pytest.raises(ModelFileError, match="do not fit together"):
         TWDA.load(tmp_path / "bad.tagtopic")
 

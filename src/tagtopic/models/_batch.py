@@ -114,6 +114,7 @@ class Fit(ABC):
         try:
             while not self.finished:
                 self.iterate()
+                self._require_finite()
                 seconds = time.perf_counter() - started
                 self.history.seconds.append(seconds)
                 if self.checkpoint is not None:
@@ -123,6 +124,16 @@ class Fit(ABC):
         except KeyboardInterrupt:
             self.history.interrupted = True
             warn(f"interrupted after {len(self.history.bound)} iterations; the model is as it then stood")
+
+    def _require_finite(self) -> None:
+        """Raise if the objective is no longer a number: from then on all parameters are not."""
+        bound = self.history.bound[-1]
+        if not np.isfinite(bound):
+            raise ValueError(
+                f"the objective is {bound} after iteration {len(self.history.bound)}: the arithmetic under- or "
+                f"overflows with {self.settings.summary}; use fewer topics, priors nearer to 1, dtype='float64' or "
+                "another inference method"
+            )
 
     @property
     def finished(self) -> bool:

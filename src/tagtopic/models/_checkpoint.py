@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagtopic._core.tensors import StorageError, read_tensors, write_tensors
 from tagtopic._version import __version__
 from tagtopic.models._batch import Fit, History
-from tagtopic.models._io import StorageError, read_tensors, write_tensors
 from tagtopic.models._snapshot import IN_SNAPSHOTS, TAGS, TOPICS, WORDS, Shapes, Snapshot, snapshot_shapes
 
 if TYPE_CHECKING:
     from tagtopic.corpus.interface import CorpusLike
 
 KIND = "tagtopic checkpoint"
-FORMAT = 4
+FORMAT, OLDEST_FORMAT, CHECKED_FROM = 5, 4, 5
+"""The formats that are written and read, and the first with a checksum."""
+
 BEST = "best."
 """The prefix of arrays of the best iteration so far."""
 LOG_LATENT = "log_latent"
@@ -149,7 +151,7 @@ class Checkpoint:
         if not self.path.exists():
             return None
         try:
-            header, tensors = read_tensors(self.path, KIND, newest=FORMAT, oldest=FORMAT)
+            header, tensors = read_tensors(self.path, KIND, FORMAT, OLDEST_FORMAT, checked_from=CHECKED_FROM)
             run, history = header["run"], History(**header["history"])
         except StorageError as error:
             raise CheckpointError(f"{error}; remove the file to start anew") from error

@@ -1,26 +1,27 @@
-"""The model file, and the file format that it shares with checkpoints.
+"""The model file: learnt arrays, the vocabulary and the tags as arrays of bytes, and all else in a JSON header.
 
-Both are safetensors files: arrays and a JSON header, written atomically, with nothing to execute. A model file has the
-vocabulary and the tags as arrays of bytes, and everything that is not an array in its header.
+Whatever a file claims to be, a model that has been loaded has the declared types, shapes and ranges: the header is
+checked against ``HEADER``, arrays against the schema of learnt arrays, before anything is computed from them.
 """
 
 from __future__ import annotations
 
-import json
+import math
 from inspect import signature
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from tagtopic._core.files import atomic_file
-from tagtopic._core.memmap import release
-from tagtopic._core.parallel import cut_rows
 from tagtopic._core.strings import StringArray
+from tagtopic._core.tensors import Range, StorageError, read_tensors, write_tensors
 from tagtopic._version import __version__
 from tagtopic.corpus.text.rules import TextRules
-from tagtopic.models._snapshot import ARRAYS, NUMBERS, check_shapes
+from tagtopic.corpus.validation import require_distinct
+from tagtopic.models._settings import MAX_PRIOR, MIN_PRIOR, check_settings
+from tagtopic.models._snapshot import ARRAYS, MODEL_DTYPE, NUMBERS, Learnt, check_shapes
 from tagtopic.tagging.predictor import TagPredictor
 
 if TYPE_CHECKING:
@@ -29,75 +30,35 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=TagTopicModel)
 
 
-TYPES = {"<f8": "F64", "<f4": "F32", "<i8": "I64", "<i4": "I32", "|u1": "U8", "|i1": "I8", "|b1": "BOOL"}
-"""The names of dtypes in safetensors."""
+FORMAT = 2
+CHECKED_FROM = 2
+"""The first format with a checksum."""
 
-WRITE_BYTES = 1 << 24
-"""Bytes per write."""
-
-
-class StorageError(ValueError):
-    """A file is of another kind, damaged, or in a format of another version."""
-
-
-def write_tensors(path: Path, kind: str, header: dict[str, Any], tensors: dict[str, Any]) -> None:
-    """Write a safetensors file atomically.
-
-    The format is 8 bytes of length, JSON, then the arrays; the library's own writer first copies everything in memory.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(path) as temporary, temporary.open("wb") as file:
-        _write(file, {kind: json.dumps(header)}, {name: np.atleast_1d(array) for name, array in tensors.items()})
-
-
-def _write(file: BinaryIO, metadata: dict[str, str], arrays: dict[str, Any]) -> None:
-    # largest items first, as by safetensors' own writer, so that every array is aligned
-    names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
-    table: dict[str, Any] = {"__metadata__": metadata}
-    end = 0
-    for name in names:
-        start, end = end, end + arrays[name].nbytes
-        kind = TYPES[arrays[name].dtype.str]
-        table[name] = {"dtype": kind, "shape": list(arrays[name].shape), "data_offsets": [start, end]}
-    text = json.dumps(table).encode()
-    text += b" " * (-len(text) % 8)
-    file.write(len(text).to_bytes(8, "little") + text)
-    for name in names:
-        for rows in cut_rows(len(arrays[name]), max(1, WRITE_BYTES // max(1, arrays[name][:1].nbytes))):
-            part = arrays[name][slice(*rows)]
-            file.write(np.ascontiguousarray(part).data)
-            release(part)
-
-
-def read_tensors(path: Path, kind: str, newest: int, oldest: int = 1) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read header and arrays of a file that ``write_tensors`` wrote as this ``kind``, in a format of this range."""
-    from safetensors import SafetensorError, safe_open
-
-    if path.is_dir():
-        raise StorageError(f"{path} is a folder, not a file")
-    try:
-        with safe_open(str(path), framework="numpy") as file:
-            header = json.loads((file.metadata() or {})[kind])
-            if not oldest <= header["format"] <= newest:
-                raise StorageError(_another_format(path, header, newest, oldest))
-            return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except StorageError:
-        raise
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{path} is not a {kind}, or it is damaged ({error})") from error
-
-
-def _another_format(path: Path, header: dict[str, Any], newest: int, oldest: int) -> str:
-    found = header["format"]
-    reads = f"up to format {newest}: a newer" if found > newest else f"from format {oldest} on: an older"
-    return (
-        f"{path} was written by tagtopic {header['version']} in format {found}; this is tagtopic {__version__}, "
-        f"which reads {reads} tagtopic is needed"
-    )
-
-
-FORMAT = 1
 KIND = "tagtopic model"
+
+HEADER: dict[str, tuple[type, ...]] = {
+    "format": (int,),
+    "version": (str,),
+    "model": (str,),
+    "settings": (dict,),
+    "own_settings": (dict,),
+    "numbers": (dict,),
+    "prior_updates": (list,),
+    "rules": (dict, NoneType),
+    "feature_names": (bool,),
+}
+"""The entries of a header and their types."""
+
+SETTINGS: dict[str, tuple[type, ...]] = {
+    "n_jobs": (int, NoneType),
+    "random_state": (int, NoneType),
+    "progress": (bool, NoneType),
+    "tag_predictor": (bool,),
+}
+"""The types of settings that ``check_settings`` does not check."""
+
+ABOVE_ONE = 1.001
+"""No probability is larger, but for rounding."""
 
 NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every")
 PREDICTOR = "tag_predictor."
@@ -137,14 +98,61 @@ def save_model(model: TagTopicModel, path: Path) -> None:
 def load_model(path: Path, wanted: type[Model]) -> Model:
     """Read a model of the wanted class, of a subclass, or of the class that the wanted one derives from."""
     header, tensors = _read(path)
-    kind = {known.__name__: known for known in _kinds()}.get(header.get("model", ""))
+    try:
+        _check_header(header)
+    except ValueError as error:
+        raise ModelFileError(f"{path} is damaged: {error}") from None
+    kind = {known.__name__: known for known in _kinds()}.get(header["model"])
     derived = kind is not None and _known(wanted) is kind
     if kind is None or not (derived or issubclass(kind, wanted)):
-        raise ModelFileError(f"{path} holds a model of type {header.get('model')}, not {wanted.__name__}")
+        raise ModelFileError(f"{path} holds a model of type {header['model'][:40]}, not {wanted.__name__}")
     try:
         return cast("Model", _assemble(wanted if derived else kind, header, tensors))
-    except (KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise ModelFileError(f"{path} is damaged: {error}") from error
+
+
+def _check_header(header: dict[str, Any]) -> None:
+    """Raise unless the entries of a header are of the types that ``save_model`` writes."""
+    header.setdefault("own_settings", {})  # files of earlier versions have none
+    for name, types in HEADER.items():
+        if name not in header:
+            raise ValueError(f"its header has no {name}")
+        _require_type(header[name], types, f"{name} of its header")
+    for name, types in SETTINGS.items():
+        if name in header["settings"]:
+            _require_type(header["settings"][name], types, f"setting {name}")
+    for name, learnt in NUMBERS.items():
+        if name in header["numbers"] or not learnt.optional:
+            _check_number(name, header["numbers"].get(name), learnt)
+    for iteration in header["prior_updates"]:
+        _require_type(iteration, (int,), "prior_updates of its header")
+
+
+def _require_type(value: Any, types: tuple[type, ...], what: str) -> None:
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise ValueError(f"the {what} is of type {type(value).__name__}, not {types[0].__name__}")
+
+
+def _check_number(name: str, value: Any, learnt: Learnt) -> None:
+    _require_type(value, {"float": (float, int), "int": (int,), "bool": (bool,)}[learnt.dtype], f"number {name}")
+    if learnt.dtype != "bool" and not (math.isfinite(value) and 0 <= value < 2**62):
+        raise ValueError(f"its {name} is {value:.4g}")
+
+
+def _check_range(name: str, found: Range) -> None:
+    """Raise if the values of an array of floats are impossible."""
+    learnt = BY_TENSOR.get(name)
+    if learnt is not None and learnt.attribute == "validation_perplexity_":
+        return  # infinite where a held-out word has no probability
+    if not math.isfinite(found.largest):
+        raise ValueError(f"its array {name} has values that are not finite")
+    if learnt is None or learnt.attribute == "bound_":
+        return
+    if found.negative:
+        raise ValueError(f"its array {name} has negative values")
+    if learnt.attribute in PROBABILITIES and found.largest > ABOVE_ONE:
+        raise ValueError(f"its array {name} has values above 1, which are not probabilities")
 
 
 def _kinds() -> tuple[type[TagTopicModel], ...]:
@@ -163,30 +171,69 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if not path.exists():
         raise FileNotFoundError(f"there is no model file {path}")
     try:
-        return read_tensors(path, KIND, FORMAT)
+        return read_tensors(path, KIND, FORMAT, checked_from=CHECKED_FROM, check=_check_range)
     except StorageError as error:
         raise ModelFileError(str(error)) from error
 
 
 def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any:
     known = signature(kind).parameters
-    own = {name: value for name, value in header.get("own_settings", {}).items() if name in known}
+    own = {name: value for name, value in header["own_settings"].items() if name in known}
     model = kind(**header["settings"], **own)
+    check_settings(model, None)
     for name, learnt in ARRAYS.items():
         missing = learnt.optional and learnt.tensor_name not in tensors
-        setattr(model, name, np.empty(0) if missing else learnt.stored(tensors[learnt.tensor_name]))
+        setattr(model, name, np.empty(0) if missing else _learnt_array(tensors, learnt))
     for name, learnt in NUMBERS.items():
         missing = learnt.optional and name not in header["numbers"]
         setattr(model, name, 0 if missing else header["numbers"][name])
-    model.words_ = tuple(StringArray(tensors["words.offsets"], tensors["words.bytes"]))
-    model.tag_names_ = tuple(StringArray(tensors["tag_names.offsets"], tensors["tag_names.bytes"]))
+    model.words_ = _names(tensors, "words")
+    model.tag_names_ = _names(tensors, "tag_names")
     model.rules_ = None if header["rules"] is None else TextRules.from_json(header["rules"])
     model.prior_updates_ = tuple(header["prior_updates"])
     model.tag_predictor_ = _predictor(tensors, model)
     if header["feature_names"]:
         model.feature_names_in_ = np.array(model.words_, dtype=object)
     check_shapes(model)
+    _check_values(model)
     return model
+
+
+def _learnt_array(tensors: dict[str, Any], learnt: Learnt) -> Any:
+    """A learnt array; kernels are compiled for the types of the schema only."""
+    array = tensors[learnt.tensor_name]
+    allowed = MODEL_DTYPE.split(" or ") if learnt.dtype == MODEL_DTYPE else [learnt.dtype]
+    if array.dtype.name not in allowed:
+        raise ValueError(f"its array {learnt.tensor_name} is of type {array.dtype}, not {' or '.join(allowed)}")
+    return learnt.stored(array)
+
+
+def _names(tensors: dict[str, Any], what: str) -> tuple[str, ...]:
+    offsets, data = tensors[f"{what}.offsets"], tensors[f"{what}.bytes"]
+    if (
+        (offsets.dtype, data.dtype, offsets.ndim, data.ndim) != (np.int64, np.uint8, 1, 1)
+        or not len(offsets)
+        or offsets[0] != 0
+        or offsets[-1] != len(data)
+        or (np.diff(offsets) < 0).any()
+    ):
+        raise ValueError(f"its {what} do not fit together")
+    names = tuple(StringArray(offsets, data))
+    require_distinct(names, f"its {what}")
+    return names
+
+
+def _check_values(model: TagTopicModel) -> None:
+    """Raise for values that no fit gives, beyond those that ``_check_range`` found."""
+    if model.components_.dtype != model.tag_topics_.dtype:
+        raise ValueError(f"its topics are of type {model.components_.dtype}, its tags of {model.tag_topics_.dtype}")
+    if not len(model.components_):
+        raise ValueError("it has no topics")
+    if model.n_features_in_ != len(model.words_):
+        raise ValueError(f"it has {model.n_features_in_} input features and {len(model.words_)} words")
+    priors = (model.tag_weight_prior_, model.latent_topic_prior_, np.array([model.latent_weight_prior_]))
+    if any(((prior < MIN_PRIOR) | (prior > MAX_PRIOR)).any() for prior in priors):
+        raise ValueError(f"a prior is outside {MIN_PRIOR:g} to {MAX_PRIOR:g}")
 
 
 def _predictor(tensors: dict[str, Any], model: TagTopicModel) -> TagPredictor | None:
@@ -195,6 +242,10 @@ def _predictor(tensors: dict[str, Any], model: TagTopicModel) -> TagPredictor | 
     if not arrays:
         return None
     return TagPredictor.from_arrays(arrays, model.tag_names_, model.words_, model.rules_, n_jobs=model.n_jobs)
+
+
+BY_TENSOR = {learnt.tensor_name: learnt for learnt in ARRAYS.values()}
+PROBABILITIES = ("components_", "tag_topics_", "topic_shares_", "tag_frequencies_")
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,7 @@ A prior is given as a number or an array (fixed), as "estimate" (empirical Bayes
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,9 @@ Prior = float | str | Any
 INITIAL_TAG_WEIGHT = 1.0
 INITIAL_LATENT_WEIGHT = 5.0
 """Values of the weight priors at which their estimation starts, and the centres of their hyper-priors."""
+
+MIN_PRIOR, MAX_PRIOR = 1e-10, 1e10
+"""The range of given priors: beyond it the arithmetic of single precision under- or overflows."""
 
 HYPER_PRIOR_STRENGTH = 5.0
 """Pseudo-documents of the weight priors' hyper-prior."""
@@ -131,6 +135,8 @@ class FitSettings:
     sweeps: int
     learning: PriorLearning
     patience: int | None = None
+    summary: str = ""
+    """The settings on which under- and overflow depend, for an error message."""
 
 
 def is_learnt(prior: Prior) -> bool:
@@ -156,6 +162,10 @@ def check_prior(name: str, prior: Prior, *, size: int | None, learnable: bool = 
     wrong = ~np.isfinite(values) | (values < 0) | (values == 0 if not zero else False)
     if np.any(wrong):
         raise ValueError(f"{name} must be finite and {'not negative' if zero else 'positive'}")
+    wrong = (values > MAX_PRIOR) | ((values < MIN_PRIOR) & (values > 0))
+    if np.any(wrong):
+        found = values if values.ndim == 0 else values[wrong][0]
+        raise ValueError(f"{name} has the value {found:g}: expected numbers from {MIN_PRIOR:g} to {MAX_PRIOR:g}")
 
 
 def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
@@ -182,6 +192,24 @@ def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
         check_prior("latent_topic_prior", model.latent_topic_prior, size=model.n_topics)
     check_prior("tag_topic_prior", model.tag_topic_prior, size=model.n_topics, zero=True)
     check_prior("topic_word_prior", model.topic_word_prior, size=n_words, zero=True)
+    if corpus is not None:
+        check_memory(model.n_topics, corpus.n_words + corpus.n_tags, np.dtype(model.dtype).itemsize)
+
+
+def check_memory(n_topics: int, n_rows: int, itemsize: int, *, memory: float | None = None) -> None:
+    """Raise if the topics of ``n_rows`` words and tags do not fit into memory, by default this machine's.
+
+    A fit has two copies: parameters and sufficient statistics.
+    """
+    if memory is None:
+        known = hasattr(os, "sysconf") and {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= os.sysconf_names.keys()
+        memory = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) if known else np.inf
+    needed = 2.0 * n_topics * n_rows * itemsize
+    if needed > memory:
+        raise ValueError(
+            f"n_topics={n_topics}: topics over {n_rows:,} words and tags need {needed / 1e9:,.1f} GB of memory, and "
+            f"this machine has {memory / 1e9:,.1f} GB: choose fewer topics"
+        )
 
 
 def require_tags(corpus: CorpusLike) -> None:
@@ -212,7 +240,17 @@ def validation_share(model: TagTopicModel, corpus: CorpusLike) -> float | None:
 def fit_settings(model: TagTopicModel, corpus: CorpusLike) -> FitSettings:
     """The settings of a fit of this corpus."""
     patience = None if model.validation_fraction is None else model.patience
-    return FitSettings(model.max_iter, model.tol, model.sweeps, prior_learning(model, corpus), patience)
+    learning = prior_learning(model, corpus)
+    return FitSettings(model.max_iter, model.tol, model.sweeps, learning, patience, _summary(model))
+
+
+def _summary(model: TagTopicModel) -> str:
+    """The settings on which under- and overflow depend."""
+    priors = ("tag_weight_prior", "latent_weight_prior", "latent_topic_prior", "tag_topic_prior", "topic_word_prior")
+    given = {name: getattr(model, name) for name in priors}
+    shown = {"inference": model.inference, "n_topics": model.n_topics, "dtype": str(model.dtype)}
+    shown |= {name: value for name, value in given.items() if isinstance(value, int | float)}
+    return ", ".join(f"{name}={value!r}" for name, value in shown.items())
 
 
 def initial_parameters(model: TagTopicModel, corpus: CorpusLike) -> tuple[Parameters, Priors]:
