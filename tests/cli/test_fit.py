@@ -109,6 +109,33 @@ def test_a_failed_fit_keeps_an_older_checkpoint(
     assert list(tmp_path.iterdir()) == [checkpoint]
 
 
+def test_an_older_checkpoint_stays_in_its_place_until_it_is_replaced(
+    tagtopic: Command, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("fit", documents, *READ, "-k", 2, "--tol", 0, "--max-iter", 25, "-q", "-o", tmp_path / "m")
+    checkpoint, seen, iterate = tmp_path / "m.checkpoint", [], ExpectationMaximisation.iterate
+
+    def observed(em: ExpectationMaximisation) -> None:
+        seen.append((len(em.history.bound), checkpoint.read_bytes() if checkpoint.exists() else b""))
+        if len(seen) == 7:
+            raise MemoryError("as if killed")
+        iterate(em)
+
+    monkeypatch.setattr(ExpectationMaximisation, "iterate", observed)
+    with pytest.raises(MemoryError):
+        tagtopic(*command, "--checkpoint-every", 3)
+    good = checkpoint.read_bytes()
+    seen.clear()
+    with pytest.raises(MemoryError):
+        tagtopic(*command, "--checkpoint-every", 5)
+    assert [state == good for _, state in seen] == [True] * 5 + [False] * 2  # its own from iteration 5 on
+    assert seen[0][0] == 0
+    seen.clear()
+    with pytest.raises(MemoryError):
+        tagtopic(*command, "--checkpoint-every", 100, "--resume")
+    assert seen[0][0] == 5
+
+
 def test_a_successful_fit_removes_the_checkpoint(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
     (tmp_path / "m.checkpoint").write_bytes(b"state of a killed fit")
     fit = ("fit", documents, *READ, "-k", 2, "--max-iter", 2, "-q", "-o", tmp_path / "m")

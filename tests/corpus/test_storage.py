@@ -163,3 +163,12 @@ def test_paths_without_a_corpus_are_errors(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="a file, not a corpus folder"):
         Corpus.open(tmp_path / "file")
+
+
+def test_a_corpus_whose_replacement_was_killed_is_still_opened(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.save(tmp_path / "c")
+    (tmp_path / "c").rename(tmp_path / f".c.{'0' * 32}.old")
+    (tmp_path / f".c.{'0' * 32}.part").mkdir()
+    assert Corpus.open(tmp_path / "c").fingerprint() == corpus.fingerprint()
+    corpus.save(tmp_path / "c")
+    assert list(tmp_path.iterdir()) == [tmp_path / "c"]

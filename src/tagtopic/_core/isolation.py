@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping
 from importlib import import_module
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic._core.files import TemporaryFolder
 from tagtopic._core.memmap import write_array
 
 Arrays = dict[str, NDArray[Any]]
@@ -45,8 +45,7 @@ def run_isolated(
     task: str, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], *, name: str, timeout: float | None
 ) -> Arrays:
     """Run ``task(arrays, settings)`` in a child process; ``task`` is "module:function" and returns a dict of arrays."""
-    with tempfile.TemporaryDirectory(prefix="tagtopic-child-") as path:
-        folder = Path(path)
+    with TemporaryFolder() as folder:
         (folder / TASK).write_text(json.dumps({"task": task, "settings": dict(settings)}), encoding="utf-8")
         _write_arrays(folder, arrays)
         code = _run_child(folder, name, timeout)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import mmap
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
+
+from tagtopic._core.files import TemporaryFolder
 
 SPILL_AT = 128 << 20
 """Bytes of a temporary array from which on it is kept in a file."""
@@ -165,7 +166,7 @@ class TemporaryArrays:
     def __init__(self, folder: str | Path | None = None, *, at: int = SPILL_AT) -> None:
         self._parent = folder
         self._at = at
-        self._folder: TemporaryDirectory[str] | None = None
+        self._folder: TemporaryFolder | None = None
         self._n_files = 0
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
@@ -173,13 +174,13 @@ class TemporaryArrays:
         if int(np.prod(shape)) * np.dtype(dtype).itemsize <= self._at:
             return np.empty(shape, dtype)
         if self._folder is None:
-            self._folder = TemporaryDirectory(prefix="tagtopic-", dir=self._parent)
+            self._folder = TemporaryFolder(self._parent)
         self._n_files += 1
-        file = Path(self._folder.name) / f"{self._n_files}"
+        file = self._folder.path / f"{self._n_files}"
         return np.memmap(file, dtype=dtype, mode="w+", shape=shape).view(np.ndarray)
 
     def close(self) -> None:
         """Remove the files; arrays in them stay readable until they are deleted."""
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.close()
             self._folder = None

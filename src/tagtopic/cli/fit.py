@@ -198,6 +198,7 @@ def fit(
         progress=False if quiet else None,
         **settings,
     )
+    estimator._resumes = resume  # an older checkpoint stays until the first one of this fit replaces it
     options.check_engine(engine, master)
     with engine_class(engine).connect(master, weight_update=weight_update, n_jobs=jobs) as runner:
         corpus = read_with_engine(
@@ -205,7 +206,7 @@ def fit(
         )
         notify(f"read {corpus!r}", quiet=quiet)
         started = time.perf_counter()
-        with _stash_checkpoint(target, resume=resume), _handle_interrupt(target):
+        with _handle_interrupt(target):
             fitted = estimator.fit(corpus, engine=runner)
             with naming_errors(target):
                 fitted.save(target)
@@ -272,23 +273,6 @@ def _checkpoint_settings(target: Path, every: int, *, resume: bool, quiet: bool)
     elif resume:
         notify(f"resuming from {file}", quiet=quiet)
     return {"checkpoint": file, "checkpoint_every": max(every, 1)} if every or resume else {}
-
-
-@contextmanager
-def _stash_checkpoint(target: Path, *, resume: bool) -> Iterator[None]:
-    """Set an old checkpoint aside; restore it if the fit fails before its own first checkpoint."""
-    file = _checkpoint_file(target)
-    aside = file.with_name(f".{file.name}.old")
-    if not resume and file.exists():
-        file.replace(aside)
-    try:
-        yield
-    except BaseException:
-        if aside.exists() and not file.exists():
-            aside.replace(file)
-        raise
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 @contextmanager

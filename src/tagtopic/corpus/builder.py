@@ -8,7 +8,6 @@ counts the words block by block into the final matrices, in memory or in the fol
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import offsets_of
-from tagtopic._core.files import atomic_folder
+from tagtopic._core.files import TemporaryFolder, atomic_folder
 from tagtopic._core.memmap import ArrayFile, GrowingArray
 from tagtopic._core.parallel import effective_n_jobs, imap
 from tagtopic._core.strings import StringArray, StringTable
@@ -146,9 +145,9 @@ class CorpusBuilder:
         """
         on_progress = on_progress or (lambda n_tokens, total: None)
         if to is None:
-            with tempfile.TemporaryDirectory(prefix="tagtopic-", ignore_cleanup_errors=True) as temporary:
+            with TemporaryFolder() as temporary:
                 # deleted files stay mapped, and vanish with the corpus
-                return self._build(batches, Path(temporary), Path(temporary), self.spill_at, on_progress)
+                return self._build(batches, temporary, temporary, self.spill_at, on_progress)
         with atomic_folder(to, marker=storage.MARKER) as folder:
             scratch = folder / "scratch"
             scratch.mkdir()

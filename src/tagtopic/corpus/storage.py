@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.files import atomic_folder
+from tagtopic._core.files import atomic_folder, recover_folder
 from tagtopic._core.memmap import release, write_array
 from tagtopic._core.strings import StringArray
 from tagtopic._version import __version__
@@ -116,6 +116,7 @@ def open_parts(path: Path) -> dict[str, Any]:
 
 
 def _read_marker(path: Path) -> dict[str, Any]:
+    recover_folder(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no corpus at {path}")
     if not path.is_dir():

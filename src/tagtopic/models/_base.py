@@ -53,6 +53,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _latent: ClassVar[bool]
     """Whether every document has a latent tag; without it, only documents without tags have one."""
     _uses_tags: ClassVar[bool] = True
+    _resumes: bool = True
+    """Whether ``fit`` resumes from its checkpoint; otherwise its own first checkpoint replaces the file."""
 
     n_topics: int
     inference: str
@@ -141,7 +143,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         _inputs.check_ignored(y, tags)
         corpus = self._training_corpus(X, tags)
         checkpoint = self._checkpoint(corpus)
-        saved = checkpoint.load() if checkpoint else None
+        saved = checkpoint.load() if checkpoint and self._resumes else None
         with fit_progress(self.progress) as bar:
             bar.start_phase("starting")
             with hold_out_words(corpus, _settings.validation_share(self, corpus), _settings.seed_of(self)) as (

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagtopic._core.display import warn
 from tagtopic._core.tensors import StorageError, read_tensors, write_tensors
 from tagtopic._version import __version__
 from tagtopic.models._batch import Fit, History
@@ -134,9 +135,18 @@ class Checkpoint:
         return cls(Path(path), int(every), run, snapshot_shapes(sizes))
 
     def callback(self, fit: Fit) -> None:
-        """Save if a checkpoint is due."""
-        if len(fit.history.bound) % self.every == 0 or fit.finished:
+        """Save if a checkpoint is due; if it cannot be written, warn and fit without checkpoints from then on."""
+        if len(fit.history.bound) % self.every and not fit.finished:
+            return
+        try:
             self.save(fit)
+        except OSError as error:
+            fit.checkpoint = None
+            kept = "the last one is kept" if self.path.exists() else "there is none"
+            warn(
+                f"the checkpoint {self.path} cannot be written after iteration {len(fit.history.bound)} "
+                f"({error.strerror or error}): the fit goes on without checkpoints; {kept}"
+            )
 
     def save(self, fit: Fit) -> None:
         """Write the state of the fit."""

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tagtopic._core.arrays import Floats, Int32s, Int64s, offsets_of, owners_of
+from tagtopic._core.files import TemporaryFolder
 from tagtopic._core.memmap import GrowingArray, release
 from tagtopic._core.parallel import Parallel, cut_evenly
 from tagtopic.corpus import Corpus
@@ -155,8 +155,8 @@ def _without_scored(
             training.close()
         return
     assert isinstance(corpus, Corpus)
-    with TemporaryDirectory(prefix="tagtopic-") as folder:
-        counts = _remaining_counts(corpus.counts, rows, scored, Path(folder), block_entries, spill_at)
+    with TemporaryFolder() as folder:
+        counts = _remaining_counts(corpus.counts, rows, scored, folder, block_entries, spill_at)
         yield corpus.with_matrices(counts=counts)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tagtopic._core.display import BAR, REMAINING, progress_bar, shows_progress, warn
+from tagtopic._core.files import TemporaryFolder
 from tagtopic.corpus import storage
 from tagtopic.corpus.builder import BATCH_CHARACTERS, BATCH_ROWS, CorpusBuilder, DocumentBatch
 from tagtopic.corpus.corpus import Corpus
@@ -323,7 +323,7 @@ class Reader:
         with ExitStack() as stack:
             plain = file
             if file.suffix.lower() in COMPRESSION_SUFFIXES:  # these formats need random access
-                plain = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tagtopic-"))) / "table"
+                plain = stack.enter_context(TemporaryFolder()) / "table"
                 _unpack(file, plain)
             try:
                 yield from self._read_table(open_table(plain), str(file), size)
