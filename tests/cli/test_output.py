@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import Command
 
 from tagtopic.cli.main import _error_message
-from tagtopic.cli.output import Column, Result, notify, print_json, print_table, print_text, write_rows
+from tagtopic.cli.output import Column, Result, emit, notify, print_json, print_table, print_text, write_rows
 
 NAME = "red \x1b[31mtag\x00\nof\u202e two lines\x9b"
 ESCAPED = r"red \x1b[31mtag\x00\nof\u202e two lines\x9b"
@@ -37,6 +37,22 @@ def test_json_and_files_have_names_unchanged(capsys: pytest.CaptureFixture[str],
     assert json.loads(capsys.readouterr().out) == [{"tag": NAME}]
     write_rows(result().rows, tmp_path / "t.jsonl")
     assert json.loads((tmp_path / "t.jsonl").read_text("utf-8")) == {"tag": NAME}
+
+
+def test_json_has_no_character_that_a_terminal_interprets(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"tag": NAME, "é": "ü"})
+    printed = capsys.readouterr().out
+    assert not set(NAME) & set("\x1b\x00\u202e\x9b") & set(printed)
+    assert '"é": "ü"' in printed
+    emit(result(), output="-")
+    assert capsys.readouterr().out == json.dumps({"tag": NAME}) + "\n"
+
+
+@pytest.mark.parametrize(("name", "separator"), [("t.csv", ","), ("t.tsv", "\t")])
+def test_cells_are_not_formulas(tmp_path: Path, name: str, separator: str) -> None:
+    write_rows([{"tag": f"{sign}1+1", "weight": -1.5} for sign in "=+-@"], tmp_path / name)
+    lines = (tmp_path / name).read_text("utf-8").splitlines()
+    assert lines == [f"tag{separator}weight", *(f"'{sign}1+1{separator}-1.5" for sign in "=+-@")]
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.json", "t.jsonl"])

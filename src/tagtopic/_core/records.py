@@ -1,15 +1,27 @@
-"""Records stored as columns: a million of them are a few arrays, and each becomes an object when it is indexed."""
+"""Records stored as columns: a million of them are a few arrays, and each becomes an object when it is indexed.
+
+And records as CSV.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T")
+
+CSV_ROWS = 1000
+"""Rows of CSV formatted at a time."""
+
+FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
+"""First characters of cells that a spreadsheet would evaluate."""
 
 
 @dataclass(frozen=True)
@@ -97,3 +109,45 @@ class Records(Sequence[T], Generic[T]):
 
 def _same(first: object, second: object) -> bool:
     return first == second
+
+
+def csv_chunks(
+    rows: Iterable[Mapping[str, Any]],
+    names: Sequence[str] = (),
+    *,
+    separator: str = ",",
+    byte_order_mark: bool = False,
+) -> Iterator[str]:
+    """Yield rows as CSV for spreadsheets, in chunks of many lines: a header, then a line per row.
+
+    Cells that a spreadsheet would evaluate as a formula begin with an apostrophe.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        The rows.
+    names : sequence of str, default=()
+        The columns; none: those of the first row.
+    separator : str, default=","
+        What separates cells.
+    byte_order_mark : bool, default=False
+        Whether to begin with a byte order mark, by which spreadsheets recognise UTF-8.
+    """
+    remaining = iter(rows)
+    chunk = list(islice(remaining, CSV_ROWS))
+    lines = io.StringIO("\ufeff" if byte_order_mark and (chunk or names) else "")
+    lines.seek(0, io.SEEK_END)
+    writer = csv.DictWriter(lines, list(names or (chunk[0] if chunk else ())), delimiter=separator, lineterminator="\n")
+    if writer.fieldnames:
+        writer.writeheader()
+    while chunk:
+        writer.writerows({name: _escape_formula(value) for name, value in row.items()} for row in chunk)
+        yield lines.getvalue()
+        lines.seek(0)
+        lines.truncate()
+        chunk = list(islice(remaining, CSV_ROWS))
+    yield lines.getvalue()
+
+
+def _escape_formula(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_PREFIXES) else value

@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tagtopic._core.files import atomic_file
+from tagtopic._core.records import csv_chunks
 
 FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".feather")
 
@@ -239,21 +240,21 @@ def _write(
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2, default=list)  # of LazyRows
+    return _escape_json(json.dumps(value, ensure_ascii=False, indent=2, default=list))  # of LazyRows
 
 
 def _json_lines(rows: Sequence[Row]) -> Iterator[str]:
-    return (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return (_escape_json(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows)
+
+
+def _escape_json(text: str) -> str:
+    """Escape what a terminal would interpret and JSON allows in strings; its value is the same."""
+    return "\n".join(CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in text.split("\n"))
 
 
 def _write_separated(rows: Sequence[Row], path: Path, separator: str, fields: Fields | None) -> None:
-    import csv
-
-    names = list(fields or (rows[0] if rows else ()))
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, names, delimiter=separator, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        file.writelines(csv_chunks(rows, list(fields or ()), separator=separator))
 
 
 def _arrow_table(rows: Sequence[Row], fields: Fields | None) -> Any:

@@ -6,14 +6,11 @@ kilobytes (docs/decisions/server-side-charts.md). Functions here compute the coo
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -27,12 +24,6 @@ if TYPE_CHECKING:
 STATIC_FILES = ("explorer.css", "explorer.js", "report.js", "icon.svg")
 NAME_LENGTH = 80
 """Characters of a name in lists; its own page has all of it."""
-
-CSV_ROWS = 1000
-"""Rows of CSV formatted at a time."""
-
-FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of cells that a spreadsheet would evaluate."""
 
 CHART_RIGHT, CHART_TOP, CHART_BOTTOM = 8.0, 12.0, 22.0
 CHARACTER_WIDTH, LABEL_GAP = 7.5, 8.0
@@ -142,27 +133,6 @@ def document_name(id: str, number: int) -> str:
 def letter(index: int) -> str:
     """A letter for a document's tag by its rank; a number after Z."""
     return _LETTERS[index] if 0 <= index < len(_LETTERS) else str(index + 1)
-
-
-def csv_chunks(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Rows as CSV for spreadsheets, in chunks of many lines: a byte order mark, a header, a line per row.
-
-    Cells that a spreadsheet would evaluate as a formula begin with an apostrophe.
-    """
-    remaining, byte_order_mark = iter(rows), "\ufeff"
-    while chunk := list(islice(remaining, CSV_ROWS)):
-        lines = io.StringIO()
-        writer = csv.DictWriter(lines, list(chunk[0]), lineterminator="\n")
-        if byte_order_mark:
-            lines.write(byte_order_mark)
-            writer.writeheader()
-            byte_order_mark = ""
-        writer.writerows({name: _escape_formula(value) for name, value in row.items()} for row in chunk)
-        yield lines.getvalue()
-
-
-def _escape_formula(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_PREFIXES) else value
 
 
 @dataclass(frozen=True)

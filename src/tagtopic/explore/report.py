@@ -22,8 +22,9 @@ import numpy as np
 
 from tagtopic._core.files import write_text
 from tagtopic._core.parallel import ThreadPool
+from tagtopic._core.records import csv_chunks
 from tagtopic.explore import views
-from tagtopic.explore.rendering import Renderer, csv_chunks, static_file
+from tagtopic.explore.rendering import Renderer, static_file
 from tagtopic.explore.views.audit import AUDIT_TABLES, audit_rows
 from tagtopic.explore.views.search import DocumentList, FoundDocument, TagList
 
@@ -160,7 +161,7 @@ def _files(explorer: Explorer) -> Iterator[tuple[str, str]]:
     if explorer.can_audit:
         for table in AUDIT_TABLES:
             rows = islice(audit_rows(explorer, table), MAX_CSV_ROWS)
-            yield f"/audit/{table}.csv", "".join(csv_chunks(rows))
+            yield f"/audit/{table}.csv", "".join(csv_chunks(rows, byte_order_mark=True))
 
 
 def _select_tags(explorer: Explorer, n: int) -> dict[int, None]:

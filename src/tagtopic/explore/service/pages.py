@@ -9,9 +9,10 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
+from tagtopic._core.records import csv_chunks
 from tagtopic.explore import views
 from tagtopic.explore.explorer import NotFoundError
-from tagtopic.explore.rendering import STATIC_FILES, Renderer, csv_chunks, document_name, static_file, static_version
+from tagtopic.explore.rendering import STATIC_FILES, Renderer, document_name, static_file, static_version
 from tagtopic.explore.service.api import LIMITS, require_texts
 from tagtopic.explore.service.execution import BoundedExecutor
 from tagtopic.explore.views.audit import AUDIT_TABLES, audit_rows
@@ -145,7 +146,8 @@ class Pages:
             raise NotFoundError(f"there is no such part of the audit: there are {', '.join(AUDIT_TABLES)}")
         await self.executor.run(lambda: self.explorer.audit)
         headers = {"Content-Disposition": f'attachment; filename="audit-{part}.csv"'}
-        return StreamingResponse(csv_chunks(audit_rows(self.explorer, part)), media_type="text/csv", headers=headers)
+        lines = csv_chunks(audit_rows(self.explorer, part), byte_order_mark=True)
+        return StreamingResponse(lines, media_type="text/csv", headers=headers)
 
     async def compare(self) -> HTMLResponse:
         """The comparison of two models."""
