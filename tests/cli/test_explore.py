@@ -1,7 +1,10 @@
 """`tagtopic report` and `serve`."""
 
+import gc
+import signal
 import socket
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -100,6 +103,37 @@ def test_a_token_is_generated_for_other_addresses_only(
     assert (explorer.name, host, port, token) == ("letters", "127.0.0.1", 8000, None)
     assert len(made) > 20
     assert (named.name, given) == ("my model", "secret")
+
+
+@pytest.mark.parametrize(("options", "printed"), [(["--host", "0.0.0.0"], True), (["--host", "127.0.0.1"], False)])
+def test_a_random_token_is_printed_even_if_quiet(
+    tagtopic: Command, model: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], printed: bool
+) -> None:
+    import uvicorn
+
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
+    outcome = tagtopic("serve", model, "--port", 0, "--quiet", *options)
+    assert ("?token=" in outcome.err) is printed
+    assert tagtopic("serve", model, "--port", 0, "--quiet", *options, "--token", "known").err == ""
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("place", ["asyncio.Runner.run", "uvicorn.Server.startup"])
+def test_ctrl_c_while_the_server_starts_ends_it_silently(
+    tagtopic: Command, model: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], place: str
+) -> None:
+    original = resolve_name(place)
+
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(place, interrupted)
+    outcome = tagtopic("serve", model, "--port", 0)
+    assert outcome.code == 130
+    assert len(outcome.err.splitlines()) == 1  # the address
+    gc.collect()
+    assert "never awaited" not in capfd.readouterr().err
 
 
 def test_serve_prints_the_address(tagtopic: Command, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,9 +122,11 @@ def serve(
         skip_errors=False, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
     explorer = open_explorer(model, corpus, file_options, compare, name, jobs=jobs, quiet=quiet)
-    if token is None and not is_loopback(host):
-        token = secrets.token_urlsafe(24)  # the address may be reachable by others
-    run_server(explorer, host, port, token, notify=lambda message: notify(message, quiet=quiet))
+    is_random = token is None and not is_loopback(host)  # the address may be reachable by others
+    if is_random:
+        token = secrets.token_urlsafe(24)
+    # a random token is in the address only, so that it is printed in any case
+    run_server(explorer, host, port, token, notify=lambda message: notify(message, quiet=quiet and not is_random))
 
 
 def open_explorer(

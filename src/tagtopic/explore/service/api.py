@@ -275,9 +275,9 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
     return api
 
 
-def create_batcher(explorer: Explorer) -> Batcher[TextAndTags, Record]:
+def create_batcher(explorer: Explorer, limits: Limits = LIMITS) -> Batcher[TextAndTags, Record]:
     """The batcher of concurrent inference requests."""
-    return Batcher(lambda documents: infer_records(explorer, documents), LIMITS)
+    return Batcher(lambda documents: infer_records(explorer, documents), limits)
 
 
 def _json(value: Any) -> Response:

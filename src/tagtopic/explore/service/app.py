@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from traceback import walk_tb
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -17,12 +19,13 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse, JSONResponse, Response
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from tagtopic._version import __version__
 from tagtopic.explore.explorer import NotFoundError
 from tagtopic.explore.service import api, pages
 from tagtopic.explore.service.api import LIMITS
-from tagtopic.explore.service.execution import BoundedExecutor, QueueFullError, RequestTimeoutError
+from tagtopic.explore.service.execution import BoundedExecutor, Limits, QueueFullError, RequestTimeoutError
 from tagtopic.explore.service.middleware import AccessMiddleware, BodyLimitMiddleware, allowed_hosts
 
 if TYPE_CHECKING:
@@ -35,7 +38,9 @@ MESSAGES = {
 }
 
 
-def create_app(explorer: Explorer, *, token: str | None = None, host: str = "127.0.0.1") -> FastAPI:
+def create_app(
+    explorer: Explorer, *, token: str | None = None, host: str = "127.0.0.1", limits: Limits = LIMITS
+) -> FastAPI:
     """Create the web application of an explorer.
 
     Parameters
@@ -46,13 +51,15 @@ def create_app(explorer: Explorer, *, token: str | None = None, host: str = "127
         Requests must have this token; without one, none is required.
     host : str, default="127.0.0.1"
         The address it will be served on. On a loopback address only its own names are accepted as Host header.
+    limits : Limits, default=Limits()
+        Limits on requests.
 
     Returns
     -------
     fastapi.FastAPI
         An ASGI application.
     """
-    executor, batcher = BoundedExecutor(LIMITS), api.create_batcher(explorer)
+    executor, batcher = BoundedExecutor(limits), api.create_batcher(explorer, limits)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -72,7 +79,7 @@ def create_app(explorer: Explorer, *, token: str | None = None, host: str = "127
             Middleware(AccessMiddleware, token=token),
             Middleware(TrustedHostMiddleware, allowed_hosts=allowed_hosts(host)),
             Middleware(GZipMiddleware, minimum_size=2000, compresslevel=3),
-            Middleware(BodyLimitMiddleware, max_bytes=LIMITS.body_bytes),
+            Middleware(BodyLimitMiddleware, max_bytes=limits.body_bytes, max_seconds=limits.body_seconds),
         ],
     )
     html = pages.Pages(explorer, executor)
@@ -100,7 +107,7 @@ def create_app(explorer: Explorer, *, token: str | None = None, host: str = "127
 
     @app.exception_handler(RequestTimeoutError)
     async def _timeout(request: Request, error: RequestTimeoutError) -> Response:
-        message = f"this took longer than {LIMITS.seconds:g} seconds: ask for less at a time, or again later"
+        message = f"this took longer than {limits.seconds:g} seconds: ask for less at a time, or again later"
         return await respond(request, 503, message, {"Retry-After": "10"})
 
     @app.exception_handler(QueueFullError)
@@ -128,13 +135,98 @@ def _first_error(error: RequestValidationError) -> str:
     return f"{location}: {first['msg']}"
 
 
-def serve(explorer: Explorer, host: str, port: int, token: str | None, notify: Callable[[str], object]) -> None:
+def serve(
+    explorer: Explorer,
+    host: str,
+    port: int,
+    token: str | None,
+    notify: Callable[[str], object],
+    limits: Limits = LIMITS,
+) -> None:
     """Serve until Ctrl-C; ``notify`` is called with a message that has the address."""
     with _listen(host, port) as listener:
-        config = uvicorn.Config(create_app(explorer, token=token, host=host), log_level="warning", server_header=False)
+        server = create_server(explorer, host, token, limits)
         explorer.warm()
         notify(f"{explorer.name} is at {address(host, listener.getsockname()[1], token)} (Ctrl-C to stop)")
-        uvicorn.Server(config).run(sockets=[listener])
+        with _exit_on_interrupt(server):
+            server.run(sockets=[listener])
+
+
+@contextmanager
+def _exit_on_interrupt(server: uvicorn.Server) -> Iterator[None]:
+    """Let Ctrl-C end the server and then raise, also before its event loop handles signals.
+
+    An interrupt in between would leave coroutines that were never awaited, or cancel the start of the application, and
+    both are printed.
+    """
+    interrupted = False
+
+    def note(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = server.should_exit = True
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def create_server(explorer: Explorer, host: str, token: str | None, limits: Limits) -> uvicorn.Server:
+    """Create the server, with limits on connections and on the time that they are open without a request."""
+    config = uvicorn.Config(
+        create_app(explorer, token=token, host=host, limits=limits),
+        http=_limited_protocol(limits),
+        limit_concurrency=limits.connections,
+        log_level="warning",
+        server_header=False,
+    )
+    return uvicorn.Server(config)
+
+
+def _limited_protocol(limits: Limits) -> type[H11Protocol]:
+    """HTTP connections with a limit on the time until the header of a request is complete, and on their number.
+
+    Uvicorn itself limits the idle time after a response only.
+    """
+
+    class Limited(H11Protocol):
+        _deadline: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            if len(self.connections) > 2 * limits.connections:
+                transport.abort()
+            else:
+                self._watch()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            self._stop_watching()
+
+        def handle_events(self) -> None:
+            super().handle_events()
+            self._watch()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._watch()
+
+        def _watch(self) -> None:
+            cycle: RequestResponseCycle | None = self.cycle  # None before the first request
+            if cycle is not None and not cycle.response_complete:
+                self._stop_watching()
+            elif self._deadline is None and not self.transport.is_closing():
+                self._deadline = self.loop.call_later(limits.header_seconds, self.transport.abort)
+
+        def _stop_watching(self) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+
+    return Limited
 
 
 def address(host: str, port: int, token: str | None) -> str:

@@ -38,6 +38,12 @@ class Limits:
         Longest time a request may take.
     queued_requests : int, default=256
         Most requests that wait at the same time.
+    header_seconds : float, default=10.0
+        Longest time in which the header of a request has to arrive.
+    body_seconds : float, default=30.0
+        Longest time in which the body of a request has to arrive.
+    connections : int, default=512
+        Connections from which requests are answered with status 503; twice as many are accepted.
     """
 
     body_bytes: int = 4_000_000
@@ -47,6 +53,9 @@ class Limits:
     tag_characters: int = 20_000
     seconds: float = 30.0
     queued_requests: int = 256
+    header_seconds: float = 10.0
+    body_seconds: float = 30.0
+    connections: int = 512
 
 
 class RequestTimeoutError(Exception):

@@ -1,7 +1,8 @@
-"""ASGI middleware: access token, security headers, and the limit on the size of bodies."""
+"""ASGI middleware: access token, security headers, and the limits on bodies."""
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 import json
@@ -95,52 +96,73 @@ def _redirect_with_cookie(path: str, query: list[tuple[str, str]], token: bytes)
 
 
 class BodyLimitMiddleware:
-    """Refuses bodies above a size, by their Content-Length and by the bytes received."""
+    """Refuses bodies above a size, by their Content-Length and by the bytes received, and bodies that take too long."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, max_seconds: float) -> None:
         self.app = app
         self.max_bytes = max_bytes
+        self.max_seconds = max_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, counting the bytes of its body."""
+        """Pass the request on, counting the bytes of its body and the time until it is complete."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         content_length = dict(scope["headers"]).get(b"content-length", b"0")
         if not content_length.isdigit() or int(content_length) > self.max_bytes:
-            await self._refuse(send)
+            await self._refuse_size(send)
             return
-        received, answered = 0, False
+        deadline = asyncio.get_running_loop().time() + self.max_seconds
+        received, complete, late, answered = 0, False, False, False
 
-        async def counting_receive() -> Message:
-            nonlocal received
-            message = await receive()
+        async def limited_receive() -> Message:
+            nonlocal received, complete, late
+            if complete:  # from now on it waits for the client to disconnect
+                return await receive()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                late = True
+                raise _BodyRefusedError from None
             received += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
             if received > self.max_bytes:
-                raise _BodyTooLargeError
+                raise _BodyRefusedError
             return message
 
         async def noting_send(message: Message) -> None:
             nonlocal answered
-            if received <= self.max_bytes:  # else it is the application's response to a truncated body
+            if received <= self.max_bytes and not late:  # else it is the application's response to a truncated body
                 answered = True
                 await send(message)
 
         try:
-            await self.app(scope, counting_receive, noting_send)
-        except _BodyTooLargeError:
+            await self.app(scope, limited_receive, noting_send)
+        except _BodyRefusedError:
             pass
         finally:
             if received > self.max_bytes and not answered:
-                await self._refuse(send)
+                await self._refuse_size(send)
+            elif late and not answered:
+                await self._refuse_time(send)
 
-    async def _refuse(self, send: Send) -> None:
+    async def _refuse_size(self, send: Send) -> None:
         message = f"the body is larger than {self.max_bytes:,} bytes: send fewer or shorter documents at a time"
-        body = json.dumps({"detail": message}).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": 413, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        await _refuse(send, 413, message)
+
+    async def _refuse_time(self, send: Send) -> None:
+        await _refuse(send, 408, f"the body did not arrive within {self.max_seconds:g} seconds: send it at once")
 
 
-class _BodyTooLargeError(Exception):
+async def _refuse(send: Send, status: int, message: str) -> None:
+    """Answer, and close the connection: the rest of the body is not read."""
+    body = json.dumps({"detail": message}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+class _BodyRefusedError(Exception):
     pass
