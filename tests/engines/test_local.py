@@ -13,12 +13,12 @@ from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import block_posterior
 from tagtopic.inference import reference
 from tagtopic.inference.m_step import log_prior, m_step
-from tagtopic.inference.methods import METHODS
+from tagtopic.inference.methods import E_STEP_METHODS
 from tagtopic.inference.types import CountTotals, Parameters, Priors, Statistics
 from tagtopic.models import TWDA, TWTM
 
 CORPUS = make_tagged_corpus(120, 4, 9, 60, model="twda", untagged=0.2, random_state=3).corpus
-MONOTONE = [method.name for method in METHODS.values() if method.is_monotone]
+MONOTONE = [method.name for method in E_STEP_METHODS.values() if method.is_monotone]
 
 
 def parameters(latent: bool = True, dtype: str = "float64") -> Parameters:
@@ -33,7 +33,7 @@ def parameters(latent: bool = True, dtype: str = "float64") -> Parameters:
     )
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", E_STEP_METHODS)
 def test_statistics_equal_the_sum_over_reference_documents(method: str) -> None:
     random = np.random.default_rng(1)
     totals = CountTotals(
@@ -69,7 +69,7 @@ def test_statistics_equal_the_sum_over_reference_documents(method: str) -> None:
 
 
 @pytest.mark.parametrize("model", [TWTM(5, max_iter=20, tol=0), TWDA(5, max_iter=20, tol=0)])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", E_STEP_METHODS)
 def test_parameters_have_the_same_bits_for_any_number_of_threads(model: TWTM | TWDA, method: str) -> None:
     corpus = make_tagged_corpus(600, 5, 20, 200, random_state=1).corpus
     fits = []

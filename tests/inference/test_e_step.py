@@ -10,12 +10,12 @@ from tests.inference.documents import Case, cases, reference_document, run_kerne
 from tagtopic._core.arrays import Float64s
 from tagtopic.inference import reference
 from tagtopic.inference.e_step import log_likelihood
-from tagtopic.inference.methods import METHODS
+from tagtopic.inference.methods import E_STEP_METHODS
 
-MONOTONE = [method.name for method in METHODS.values() if method.is_monotone]
+MONOTONE = [method.name for method in E_STEP_METHODS.values() if method.is_monotone]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", E_STEP_METHODS)
 @settings(max_examples=60, deadline=None)
 @given(case=cases())
 def test_kernels_agree_with_their_twins(method: str, case: Case) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tagtopic.inference.methods import METHODS, InferenceMethod, method_of
+from tagtopic.inference.methods import E_STEP_METHODS, InferenceMethod, method_of
 from tagtopic.inference.types import CountTotals, Parameters, kernel_parameters
 
 PSI = np.array([[0.5, 0.1], [0.3, 0.1], [0.2, 0.8]], np.float32)
@@ -34,14 +34,14 @@ def test_expected_mix_of_a_tag_is_the_mean_over_weights_and_latent_topics() -> N
     assert some(latent=False).expected_mix_by_tag() is THETA
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.name)
+@pytest.mark.parametrize("method", E_STEP_METHODS.values(), ids=lambda method: method.name)
 def test_kernels_take_log_theta_if_the_mix_is_geometric(method: InferenceMethod) -> None:
     rows = kernel_parameters(some(), method).tag_rows
     np.testing.assert_array_equal(rows, np.log(THETA) if method.is_geometric else THETA)
     assert not rows.flags.writeable
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.name)
+@pytest.mark.parametrize("method", E_STEP_METHODS.values(), ids=lambda method: method.name)
 def test_only_leave_one_out_methods_get_totals(method: InferenceMethod) -> None:
     given = kernel_parameters(some(totals=TOTALS), method).leave_one_out
     assert {array.dtype for array in given} == {np.dtype(np.float32)}

@@ -11,7 +11,7 @@ import pytest
 from tagtopic import TWTM, Corpus
 from tagtopic.engines.distributed.session import TransferSizes
 from tagtopic.engines.local import LocalEngine
-from tagtopic.inference.methods import METHODS
+from tagtopic.inference.methods import E_STEP_METHODS
 from tagtopic.inference.types import Parameters, Statistics
 from tagtopic.models._settings import TOPIC_WORD_SCALE, Schedule
 
@@ -34,7 +34,7 @@ def one_step(engine: Any, corpus: Corpus, parameters: Parameters, inference: str
         return session.e_step(parameters, sums, sweeps=3), session.posterior
 
 
-@pytest.mark.parametrize("inference", METHODS)
+@pytest.mark.parametrize("inference", E_STEP_METHODS)
 def test_an_e_step_has_the_bits_of_the_local_engine(
     inference: str, corpus: Corpus, local_engine: LocalEngine, spark_engine: Callable[..., Any], start: Any
 ) -> None:

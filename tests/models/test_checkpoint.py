@@ -17,7 +17,7 @@ import pytest
 from tagtopic._core.tensors import read_tensors, write_tensors
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.local import LocalEngine
-from tagtopic.inference.methods import METHODS
+from tagtopic.inference.methods import E_STEP_METHODS
 from tagtopic.models import TWDA, TWTM
 from tagtopic.models._checkpoint import FORMAT, KIND, OLDEST_FORMAT, CheckpointError, canonical_text
 from tagtopic.models._settings import initial_parameters
@@ -44,7 +44,7 @@ def uninterrupted(method: str) -> TWDA:
     return TWDA(4, max_iter=45, inference=method, random_state=0, tol=0, **LEARNT).fit(CORPUS)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", E_STEP_METHODS)
 @pytest.mark.parametrize("stopped_after", [1, 7, 22])
 def test_a_resumed_fit_ends_with_the_same_bits(method: str, stopped_after: int, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"inference": method, "random_state": 0, "tol": 0, **LEARNT}

@@ -13,7 +13,7 @@ CORPUS = make_tagged_corpus(300, 4, 12, 120, random_state=5).corpus
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"inference": "gibbs"}, "inference='gibbs': expected one of 'cvb0', 'map', 'mixture', 'paper'"),
+        ({"inference": "best"}, "inference='best': expected one of 'cvb0', 'gibbs', 'map', 'mixture', 'paper'"),
         ({"init": "best"}, "init='best'"),
         ({"dtype": "int8"}, "dtype='int8'"),
         ({"n_topics": 0}, "n_topics=0: expected a whole number from 1"),

@@ -7,7 +7,7 @@ import pytest
 
 from tagtopic import TWDA, TWTM, Corpus
 from tagtopic.inference import reference
-from tagtopic.inference.methods import METHODS
+from tagtopic.inference.methods import E_STEP_METHODS
 from tagtopic.models._base import TagTopicModel
 from tagtopic.tagging.explanation import joint_assignment
 
@@ -25,7 +25,7 @@ def fitted(kind: type[TagTopicModel], method: str) -> TagTopicModel:
     return model
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", E_STEP_METHODS)
 def test_words_are_assigned_to_the_tag_that_uses_them(method: str) -> None:
     found = fitted(TWTM, method).explain(CORPUS[18])
     assigned = {word.word: word.tag for word in found.words}

@@ -30,7 +30,7 @@ from tagtopic._core.memmap import release
 from tagtopic._core.parallel import ThreadPool
 from tagtopic._version import __version__
 
-TYPES = {"<f8": "F64", "<f4": "F32", "<i8": "I64", "<i4": "I32", "|u1": "U8", "|i1": "I8", "|b1": "BOOL"}
+TYPES = {"<f8": "F64", "<f4": "F32", "<i8": "I64", "<i4": "I32", "<u2": "U16", "|u1": "U8", "|i1": "I8", "|b1": "BOOL"}
 """The names of dtypes in safetensors; files have no others."""
 
 DTYPES = {name: np.dtype(dtype) for dtype, name in TYPES.items()}

@@ -94,7 +94,16 @@ def fit(
     learning: Annotated[
         Learning, typer.Option("--learning", help="online: a few passes over mini-batches.")
     ] = Learning.BATCH,
-    max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="Maximum number of iterations.")] = 200,
+    max_iter: Annotated[
+        int, typer.Option("--max-iter", min=1, help="Maximum number of iterations; of gibbs, the number of sweeps.")
+    ] = 200,
+    burn_in: Annotated[
+        int | None,
+        typer.Option("--burn-in", min=0, help="Sweeps of gibbs before the first draw.", show_default="half of them"),
+    ] = None,
+    thinning: Annotated[
+        int, typer.Option("--thinning", min=1, help="Sweeps of gibbs from one draw to the next; draws are averaged.")
+    ] = 10,
     tol: Annotated[
         float, typer.Option("--tol", min=0.0, help="Stop when an iteration improves by less than this.")
     ] = 1e-5,
@@ -122,7 +131,7 @@ def fit(
             metavar="NUMBER|estimate",
             help="Dirichlet parameter of the tag weights: below 1 one tag tends to explain a document, above 1 the "
             "weights tend to be even; estimate: estimated per tag.",
-            show_default="1",
+            show_default="1; 0.2 for gibbs",
         ),
     ] = None,
     tag_predictor: Annotated[
@@ -190,6 +199,8 @@ def fit(
         inference=inference,
         learning=learning.value,
         max_iter=max_iter,
+        burn_in=burn_in,
+        thinning=thinning,
         tol=tol,
         validation_fraction=validation_fraction,
         patience=patience,

@@ -75,6 +75,27 @@ class Engine(ABC):
         Session
         """
 
+    def sampler(self, corpus: Any, n_topics: int) -> Any:
+        """Open a sampler over a corpus, for ``inference="gibbs"``; use it as a context manager.
+
+        Parameters
+        ----------
+        corpus : Corpus or RemoteCorpus
+            The documents.
+        n_topics : int
+            The number of topics.
+
+        Returns
+        -------
+        LocalSampler
+
+        Raises
+        ------
+        ValueError
+            If the engine has no sampler.
+        """
+        raise ValueError(f'{type(self).__name__} has no sampler: use inference="cvb0", or fit on one machine')
+
     @abstractmethod
     def infer(
         self,

@@ -26,6 +26,7 @@ from tagtopic.engines.posterior import (
     mean_topics,
     tag_shares,
 )
+from tagtopic.engines.sampler import BLOCKS, LocalSampler
 from tagtopic.inference.cvb0 import add_tag_statistics_cvb0, add_word_statistics_cvb0
 from tagtopic.inference.e_step import allocate_buffers, infer_documents
 from tagtopic.inference.m_step import add_scaled_rows
@@ -68,9 +69,12 @@ class LocalEngine(Engine):
     kept_entries : int, default=16777216
         Up to this many entries in all, blocks keep their indices (8 bytes an entry) between E-steps.
     spill_at : int, default=134217728
-        Bytes from which an array of posteriors is kept in a file.
+        Bytes from which an array of posteriors or assignments is kept in a file.
     scratch : str or Path or None, default=None
         The folder for such files; None is the system's temporary folder.
+    sampler_blocks : int, default=40
+        Blocks of documents in a sweep of ``inference="gibbs"``. Counts are updated after each block; with one for each
+        document, the sampler is exact.
 
     Examples
     --------
@@ -90,12 +94,14 @@ class LocalEngine(Engine):
         kept_entries: int = KEPT_ENTRIES,
         spill_at: int = SPILL_AT,
         scratch: str | Path | None = None,
+        sampler_blocks: int = BLOCKS,
     ) -> None:
         self.n_jobs = n_jobs
         self.block_entries = block_entries
         self.kept_entries = kept_entries
         self.spill_at = spill_at
         self.scratch = scratch
+        self.sampler_blocks = sampler_blocks
 
     @classmethod
     def connect(cls, master: str | None, *, weight_update: str | None = None, n_jobs: int | None = None) -> LocalEngine:
@@ -114,6 +120,14 @@ class LocalEngine(Engine):
         if isinstance(corpus, RemoteCorpus):
             raise ValueError("the documents are on a cluster: fit them with the engine that read them")
         return self._session(corpus, parameters, inference, posterior, self.block_entries)
+
+    def sampler(self, corpus: Corpus | RemoteCorpus, n_topics: int) -> LocalSampler:
+        """Open a sampler over a corpus; see ``Engine.sampler``."""
+        if isinstance(corpus, RemoteCorpus):
+            raise ValueError("the documents are on a cluster: fit them with the engine that read them")
+        resources = ExitStack()
+        arrays = resources.enter_context(closing(TemporaryArrays(self.scratch, at=self.spill_at)))
+        return LocalSampler(corpus, n_topics, self._threads(resources), arrays, resources, n_blocks=self.sampler_blocks)
 
     def _session(
         self,

@@ -10,8 +10,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-PAPER, MIXTURE, MAP, CVB0 = 0, 1, 2, 3
+PAPER, MIXTURE, MAP, CVB0, GIBBS = 0, 1, 2, 3, 4
 """The inference methods as the kernels take them."""
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """The settings of an estimator that are given as None: the best values differ from method to method.
+
+    Parameters
+    ----------
+    tag_weight_prior, latent_weight_prior, topic_word_prior : float
+        The settings of the same names.
+    """
+
+    tag_weight_prior: float = 1.0
+    latent_weight_prior: float = 5.0
+    topic_word_prior: float = 0.07
 
 
 @dataclass(frozen=True)
@@ -39,8 +54,14 @@ class InferenceMethod:
     is_leave_one_out : bool, default=False
         Each token's own expected counts are subtracted before it is assigned. The objective of the first iteration,
         which has nothing to subtract, is then not comparable with the following ones.
+    is_sampling : bool, default=False
+        Assignments are drawn at random, and parameters are averages over draws: there is no E-step.
     name_for_new_documents : str or None, default=None
         The method for documents that psi and theta were not estimated from; None is the same one.
+    name_for_mini_batches : str or None, default=None
+        The method of online learning and of ``partial_fit``; None is the same one.
+    defaults : Defaults
+        The defaults of priors.
     aliases : tuple of str, default=()
         Other spellings that are accepted.
     """
@@ -54,7 +75,10 @@ class InferenceMethod:
     is_mean_field: bool = False
     is_geometric: bool = False
     is_leave_one_out: bool = False
+    is_sampling: bool = False
     name_for_new_documents: str | None = None
+    name_for_mini_batches: str | None = None
+    defaults: Defaults = Defaults()
     aliases: tuple[str, ...] = ()
 
     @property
@@ -62,17 +86,33 @@ class InferenceMethod:
         """The method for documents that psi and theta were not estimated from."""
         return self if self.name_for_new_documents is None else METHODS[self.name_for_new_documents]
 
+    @property
+    def for_mini_batches(self) -> InferenceMethod:
+        """The method of online learning and of ``partial_fit``."""
+        return self if self.name_for_mini_batches is None else METHODS[self.name_for_mini_batches]
+
 
 _ALL = (
     InferenceMethod(
         "cvb0",
         CVB0,
-        "collapsed variational Bayes with leave-one-out counts; lowest held-out perplexity",
+        "collapsed variational Bayes with leave-one-out counts; the best point estimates",
         is_monotone=False,
         is_penalised=False,
         is_leave_one_out=True,
         name_for_new_documents="map",
         aliases=("collapsed",),
+    ),
+    InferenceMethod(
+        "gibbs",
+        GIBBS,
+        "collapsed Gibbs sampling, averaged over draws; lowest held-out perplexity, tags are mixtures of topics",
+        is_monotone=False,
+        is_penalised=False,
+        is_sampling=True,
+        name_for_new_documents="map",
+        name_for_mini_batches="cvb0",
+        defaults=Defaults(tag_weight_prior=0.2, latent_weight_prior=1.0, topic_word_prior=0.05),
     ),
     InferenceMethod("map", MAP, "maximum a posteriori weights; fastest"),
     InferenceMethod(
@@ -87,6 +127,11 @@ _ALL = (
 
 METHODS: dict[str, InferenceMethod] = {method.name: method for method in _ALL}
 """All inference methods by name, the default first."""
+
+E_STEP_METHODS: dict[str, InferenceMethod] = {
+    name: method for name, method in METHODS.items() if not method.is_sampling
+}
+"""Those with an E-step."""
 
 DEFAULT: str = next(iter(METHODS))
 """The default inference method."""

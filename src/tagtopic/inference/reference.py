@@ -8,6 +8,7 @@ tags and their ``prior`` pi. The latent tag, where there is one, is the last ent
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
@@ -192,3 +193,112 @@ def maximise_xi(xi: Float64s, pi: Float64s, gains: Float64s) -> Float64s:
         if gain <= 1e-10 * (1 + abs(value)):
             break
     return xi
+
+
+@dataclass
+class GibbsState:
+    """The assignments of tokens under Gibbs sampling, and the counts of all of them.
+
+    ``words``, ``tags``, ``topics`` and ``positions`` have one array per document: the words of its tokens, its tags,
+    and the topic and the position of the tag of each token; the latent tag's position is the number of tags.
+    """
+
+    words: list[Any]
+    tags: list[Any]
+    topics: list[Any]
+    positions: list[Any]
+    word_topics: Float64s
+    tag_topics: Float64s
+
+    @classmethod
+    def counted(
+        cls, words: list[Any], tags: list[Any], topics: list[Any], positions: list[Any], shape: tuple[int, int, int]
+    ) -> GibbsState:
+        """Count assignments; ``shape`` is the numbers of words, tags and topics."""
+        n_words, n_tags, n_topics = shape
+        state = cls(words, tags, topics, positions, np.zeros((n_words, n_topics)), np.zeros((n_tags, n_topics)))
+        for d in range(len(words)):
+            for token in range(len(words[d])):
+                state.add(d, token, 1)
+        return state
+
+    def add(self, d: int, token: int, count: int) -> None:
+        """Add a token to the counts, or with -1 take it out."""
+        topic, position = self.topics[d][token], self.positions[d][token]
+        self.word_topics[self.words[d][token], topic] += count
+        if position < len(self.tags[d]):
+            self.tag_topics[self.tags[d][position], topic] += count
+
+    def copy(self) -> GibbsState:
+        """A copy whose assignments and counts can change."""
+        topics, positions = ([np.array(each) for each in values] for values in (self.topics, self.positions))
+        return GibbsState(self.words, self.tags, topics, positions, self.word_topics.copy(), self.tag_topics.copy())
+
+
+def gibbs_probabilities(
+    state: GibbsState, d: int, token: int, pi: Float64s, mu: Float64s, alpha: Float64s, beta: Float64s
+) -> Float64s:
+    """Return p(tag, topic) of a token that is not in the counts, not normalised, as a table; ``pi`` is the document's.
+
+    The latent tag, where the document has one, is the last entry of ``pi``.
+    """
+    others = np.arange(len(state.words[d])) != token
+    n_tags = len(state.tags[d])
+    rows = state.tag_topics[state.tags[d]] + alpha
+    rows = rows / rows.sum(axis=1, keepdims=True)
+    if len(pi) > n_tags:
+        latent = mu + np.bincount(state.topics[d][others & (state.positions[d] == n_tags)], minlength=len(mu))
+        rows = np.vstack([rows, latent / latent.sum()])
+    tag_tokens = np.bincount(state.positions[d][others], minlength=len(pi)) + pi
+    psi = (state.word_topics + beta[:, None]) / (state.word_topics.sum(axis=0) + beta.sum())
+    return np.asarray(tag_tokens[:, None] * rows * psi[state.words[d][token]])
+
+
+def gibbs_sweep(
+    state: GibbsState,
+    blocks: list[tuple[int, int]],
+    pi: list[Float64s],
+    mu: Float64s,
+    alpha: Float64s,
+    beta: Float64s,
+    uniforms: list[Float64s],
+) -> tuple[GibbsState, float]:
+    """Draw each token's topic and tag anew, document by document, against the counts at the start of its block.
+
+    ``uniforms`` has two numbers for each token of each document. Also return the log probability of the tokens, each
+    given the assignments of all others.
+    """
+    state, log_probability = state.copy(), 0.0
+    for first, last in blocks:
+        after = state.copy()
+        for d in range(first, last):
+            local = state.copy()  # the document's own changes only
+            for token in range(len(state.words[d])):
+                local.add(d, token, -1)
+                after.add(d, token, -1)
+                joint = gibbs_probabilities(local, d, token, pi[d], mu, alpha, beta)
+                log_probability += np.log(joint.sum() / (pi[d].sum() + len(state.words[d]) - 1))
+                by_topic, by_tag = uniforms[d][2 * token : 2 * token + 2]
+                topic = int(np.searchsorted(np.cumsum(joint.sum(axis=0)), by_topic * joint.sum(), side="right"))
+                position = int(np.searchsorted(np.cumsum(joint[:, topic]), by_tag * joint[:, topic].sum(), "right"))
+                for each in (local, after):
+                    each.topics[d][token], each.positions[d][token] = topic, position
+                    each.add(d, token, 1)
+        state = after
+    return state, log_probability
+
+
+def gibbs_log_joint(state: GibbsState, pi: list[Float64s], mu: Float64s, alpha: Float64s, beta: Float64s) -> float:
+    """Return log p(words, tags and topics of tokens), with all Dirichlet variables integrated out."""
+
+    def log_polya(counts: Float64s, prior: Float64s) -> float:
+        ratio = gammaln(counts + prior).sum() - gammaln(prior).sum()
+        return float(ratio - gammaln((counts + prior).sum()) + gammaln(prior.sum()))
+
+    value = sum(log_polya(column, beta) for column in state.word_topics.T)
+    value += sum(log_polya(row, alpha) for row in state.tag_topics)
+    for d, positions in enumerate(state.positions):
+        value += log_polya(np.bincount(positions, minlength=len(pi[d])).astype(float), pi[d])
+        latent = state.topics[d][positions == len(state.tags[d])]
+        value += log_polya(np.bincount(latent, minlength=len(mu)).astype(float), mu)
+    return value

@@ -28,6 +28,7 @@ from tagtopic.inference.types import Parameters
 from tagtopic.models import _inputs, _settings
 from tagtopic.models._batch import Callback, Fit, History, batch_fit
 from tagtopic.models._checkpoint import Checkpoint, SavedFit
+from tagtopic.models._gibbs import gibbs_fit
 from tagtopic.models._online import online_fit
 from tagtopic.models._progress import fit_progress
 from tagtopic.models._queries import nearest_rows, suggest_names, top_by_share
@@ -67,6 +68,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     tag_topic_prior: Prior
     topic_word_prior: Prior
     init: str
+    burn_in: int | None
+    thinning: int
     dtype: str
     learning: str
     batch_size: int
@@ -326,6 +329,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def best_iteration_(self) -> int:
         """The iteration, counted from 1, whose parameters were kept: the best on held-out words, or the last.
 
+        A sampler's parameters are averages over draws: it is the last sweep.
+
         Examples
         --------
         >>> model.best_iteration_ == model.n_iter_  # no words were held out
@@ -333,6 +338,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         validation = self.validation_perplexity_
+        if method_of(self.inference).is_sampling:  # an average over draws
+            return self.n_iter_
         return int(np.argmin(validation)) + 1 if len(validation) else self.n_iter_
 
     @property
@@ -1200,7 +1207,11 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self, corpus: CorpusLike, held_out: ValidationWords | None, saved: SavedFit | None, engine: Engine | None
     ) -> Iterator[Fit]:
         """Start a batch or an online fit, or resume it from a checkpoint."""
-        start = online_fit if self.learning == _settings.ONLINE else batch_fit
+        start = batch_fit
+        if self.learning == _settings.ONLINE:
+            start = online_fit
+        elif method_of(self.inference).is_sampling:
+            start = gibbs_fit
         with start(self, corpus, held_out, saved, engine) as fit:
             if saved is not None:
                 saved.restore(fit)

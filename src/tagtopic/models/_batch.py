@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,8 @@ class Fit(ABC):
     """
 
     n_documents: int
+    keeps_best: ClassVar[bool] = True
+    """Whether the best iteration on validation words is the outcome."""
 
     def __init__(self, settings: FitSettings, validation: ValidationWords | None = None) -> None:
         self.settings = settings

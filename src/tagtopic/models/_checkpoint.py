@@ -74,7 +74,7 @@ class SavedFit:
         fit.history.interrupted = False
         if f"{BEST}psi" in self.arrays:
             fit.best = Snapshot.from_arrays(self.arrays, BEST)
-        elif self.history.perplexity:
+        elif self.history.perplexity and fit.keeps_best:
             fit.best = fit.snapshot
 
     def _expected(self, fit: Fit) -> Shapes:

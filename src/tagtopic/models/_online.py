@@ -478,8 +478,9 @@ def online_fit(
     parameters, priors = initial_parameters(model, corpus)
     settings = fit_settings(model, corpus)
     running = RunningStatistics.initial(parameters, corpus.word_counts(), corpus.tag_sizes().astype(np.float64))
-    with engine, engine.session(corpus, parameters, model.inference) as session:
-        learner = OnlineLearner(running, parameters, priors, settings.learning, model.inference, engine)
+    inference = method_of(model.inference).for_mini_batches.name
+    with engine, engine.session(corpus, parameters, inference) as session:
+        learner = OnlineLearner(running, parameters, priors, settings.learning, inference, engine)
         yield OnlinePasses(
             learner,
             corpus,

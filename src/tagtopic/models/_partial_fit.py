@@ -12,6 +12,7 @@ from tagtopic._core.parallel import cut_rows
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import column_counts, column_sums
 from tagtopic.engines import LocalEngine
+from tagtopic.inference.methods import method_of
 from tagtopic.inference.types import Priors
 from tagtopic.models import _settings
 from tagtopic.models._inputs import without_tags
@@ -44,7 +45,9 @@ def update_model(model: TagTopicModel, corpus: Corpus) -> None:
     parameters = replace(model.parameters_, pi=pi)
     learning = _settings.prior_learning(model, corpus, documents)
     with LocalEngine(model.n_jobs) as engine:
-        learner = OnlineLearner(running, parameters, priors, learning, model.inference, engine)
+        learner = OnlineLearner(
+            running, parameters, priors, learning, method_of(model.inference).for_mini_batches.name, engine
+        )
         batches = (corpus[first:last] for first, last in cut_rows(len(corpus), model.batch_size))
         objective = sum(learner.step(batch).objective for batch in batches)
         _set_learnt(model, corpus, learner, float(objective))
@@ -68,7 +71,7 @@ def _extended_names(model: TagTopicModel, corpus: Corpus) -> tuple[tuple[str, ..
 
 def _new_weight(model: TagTopicModel) -> float:
     """The initial weight prior of a new tag."""
-    prior: Any = model.tag_weight_prior
+    prior: Any = _settings.setting(model, "tag_weight_prior")
     return _settings.INITIAL_TAG_WEIGHT if is_learnt(prior) else float(np.mean(prior))
 
 
@@ -77,7 +80,7 @@ def _word_prior(model: TagTopicModel, sizes: Sizes, tokens: Float64s) -> Float64
 
     A new word has the mean if one value per word was given, and the smallest value if it was estimated.
     """
-    prior: Any = model.topic_word_prior
+    prior: Any = _settings.setting(model, "topic_word_prior")
     if is_option(ESTIMATE, prior):
         learnt = model.topic_word_prior_
         return extended("topic_word_prior_", learnt, sizes, fill=float(learnt.min()))

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from tagtopic._core.arrays import Float64s
 from tagtopic.corpus.interface import CorpusLike
 from tagtopic.corpus.tags import kinds_of
+from tagtopic.inference.gibbs import MAX_TOPICS
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.tag_weights import HyperPrior, TagKinds
 from tagtopic.inference.priors.topic_words import log_occurrences
@@ -33,7 +34,7 @@ ESTIMATE = "estimate"
 MAXIMUM_LIKELIHOOD = "maximum-likelihood"
 
 Prior = float | str | Any
-"""A number, an array, "estimate" or "maximum-likelihood"."""
+"""A number, an array, "estimate", "maximum-likelihood", or None for the inference method's default."""
 
 INITIAL_TAG_WEIGHT = 1.0
 INITIAL_LATENT_WEIGHT = 5.0
@@ -127,7 +128,8 @@ class PriorLearning:
 class FitSettings:
     """Iterations, tolerance, sweeps and priors of a fit.
 
-    Without ``patience`` validation words, if there are any, only serve to estimate priors.
+    Without ``patience`` validation words, if there are any, only serve to estimate priors. After ``burn_in`` sweeps, a
+    sampler averages over every ``thinning``-th.
     """
 
     max_iter: int
@@ -135,8 +137,16 @@ class FitSettings:
     sweeps: int
     learning: PriorLearning
     patience: int | None = None
+    burn_in: int = 0
+    thinning: int = 1
     summary: str = ""
     """The settings on which under- and overflow depend, for an error message."""
+
+
+def setting(model: TagTopicModel, name: str) -> Any:
+    """A setting as given, or the inference method's default if it is None."""
+    given = getattr(model, name)
+    return getattr(method_of(model.inference).defaults, name) if given is None else given
 
 
 def is_learnt(prior: Prior) -> bool:
@@ -174,24 +184,26 @@ def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
     Without a corpus, arrays of priors may have any length: they have that of the first fit.
     """
     n_tags, n_words = (None, None) if corpus is None else (corpus.n_tags, corpus.n_words)
-    method_of(model.inference)
+    method = method_of(model.inference)
     choices = {"init": INITS, "dtype": ("float32", "float64"), "learning": LEARNING}
     for name, allowed in {**choices, "unknown_tags": ("ignore", "error")}.items():
         if getattr(model, name) not in allowed:
             raise ValueError(f"{name}={getattr(model, name)!r}: expected one of {', '.join(map(repr, allowed))}")
-    for name in ("n_topics", "max_iter", "sweeps", "batch_size"):
-        value = getattr(model, name)
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name}={value!r}: expected a whole number from 1")
+    for name in ("n_topics", "max_iter", "sweeps", "batch_size", "thinning"):
+        _check_whole(name, getattr(model, name), least=1)
+    if model.burn_in is not None:
+        _check_whole("burn_in", model.burn_in, least=0)
     if not model.tol >= 0:
         raise ValueError(f"tol={model.tol!r}: expected a number from 0")
     check_validation(model.validation_fraction, model.patience)
-    check_prior("tag_weight_prior", model.tag_weight_prior, size=n_tags)
-    check_prior("latent_weight_prior", model.latent_weight_prior, size=1)
+    check_prior("tag_weight_prior", setting(model, "tag_weight_prior"), size=n_tags)
+    check_prior("latent_weight_prior", setting(model, "latent_weight_prior"), size=1)
     if model.latent_topic_prior is not None:
         check_prior("latent_topic_prior", model.latent_topic_prior, size=model.n_topics)
     check_prior("tag_topic_prior", model.tag_topic_prior, size=model.n_topics, zero=True)
-    check_prior("topic_word_prior", model.topic_word_prior, size=n_words, zero=True)
+    check_prior("topic_word_prior", setting(model, "topic_word_prior"), size=n_words, zero=True)
+    if method.is_sampling and model.learning == BATCH:
+        _check_sampling(model)
     if corpus is not None:
         check_memory(model.n_topics, corpus.n_words + corpus.n_tags, np.dtype(model.dtype).itemsize)
 
@@ -209,6 +221,30 @@ def check_memory(n_topics: int, n_rows: int, itemsize: int, *, memory: float | N
         raise ValueError(
             f"n_topics={n_topics}: topics over {n_rows:,} words and tags need {needed / 1e9:,.1f} GB of memory, and "
             f"this machine has {memory / 1e9:,.1f} GB: choose fewer topics"
+        )
+
+
+def _check_whole(name: str, value: Any, *, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name}={value!r}: expected a whole number from {least}")
+
+
+def _check_sampling(model: TagTopicModel) -> None:
+    """Raise for a setting that a sampler cannot use."""
+    names = ["latent_weight_prior", "latent_topic_prior", "topic_word_prior"]
+    for name in [*names, "tag_weight_prior", "tag_topic_prior"] if model._uses_tags else names:
+        prior = getattr(model, name)
+        if is_learnt(prior):
+            raise ValueError(
+                f'{name}={prior!r}: inference="gibbs" takes fixed priors (numbers, arrays, or None for its defaults)'
+            )
+        if prior is not None and np.min(prior) == 0:
+            raise ValueError(f'{name} has zeros: inference="gibbs" needs positive priors')
+    if model.n_topics > MAX_TOPICS:
+        raise ValueError(f'n_topics={model.n_topics}: inference="gibbs" has at most {MAX_TOPICS}')
+    if model.burn_in is not None and model.burn_in >= model.max_iter:
+        raise ValueError(
+            f"burn_in={model.burn_in}: expected fewer sweeps than max_iter={model.max_iter}, for there to be a draw"
         )
 
 
@@ -232,7 +268,7 @@ def seed_of(model: TagTopicModel) -> int:
 
 def validation_share(model: TagTopicModel, corpus: CorpusLike) -> float | None:
     """The share of documents with held-out words: ``validation_fraction``, or what the estimation of beta needs."""
-    estimated = model.validation_fraction is None and is_option(ESTIMATE, model.topic_word_prior)
+    estimated = model.validation_fraction is None and is_option(ESTIMATE, setting(model, "topic_word_prior"))
     default = min(PRIOR_VALIDATION_FRACTION, MAX_PRIOR_VALIDATION_DOCUMENTS / len(corpus))
     return default if estimated else model.validation_fraction
 
@@ -240,8 +276,12 @@ def validation_share(model: TagTopicModel, corpus: CorpusLike) -> float | None:
 def fit_settings(model: TagTopicModel, corpus: CorpusLike) -> FitSettings:
     """The settings of a fit of this corpus."""
     patience = None if model.validation_fraction is None else model.patience
+    burn_in = model.max_iter // 2 if model.burn_in is None else model.burn_in
+    # every chain has at least one draw, its last
+    thinning = min(model.thinning, model.max_iter - burn_in) if burn_in < model.max_iter else model.thinning
     learning = prior_learning(model, corpus)
-    return FitSettings(model.max_iter, model.tol, model.sweeps, learning, patience, _summary(model))
+    summary = _summary(model)
+    return FitSettings(model.max_iter, model.tol, model.sweeps, learning, patience, burn_in, thinning, summary)
 
 
 def _summary(model: TagTopicModel) -> str:
@@ -257,13 +297,14 @@ def initial_parameters(model: TagTopicModel, corpus: CorpusLike) -> tuple[Parame
     """Initial topics, flat tags, and priors as given or at the values where their estimation starts."""
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     frequencies = word_frequencies(corpus)
-    topics = initial_topics(corpus, frequencies, model.n_topics, model.init, np.random.default_rng(seed), model.n_jobs)
+    init, generator = model.init, np.random.default_rng(seed)
+    topics = initial_topics(corpus, frequencies, model.n_topics, init, generator, model.n_jobs)
     dtype = np.dtype(model.dtype)
     parameters = Parameters(
         psi=np.ascontiguousarray(topics, dtype),
         theta=np.full((corpus.n_tags, model.n_topics), 1.0 / model.n_topics, dtype),
-        pi=prior_array(model.tag_weight_prior, corpus.n_tags, initial=INITIAL_TAG_WEIGHT),
-        pi_latent=float(prior_array(model.latent_weight_prior, 1, initial=INITIAL_LATENT_WEIGHT)[0]),
+        pi=prior_array(setting(model, "tag_weight_prior"), corpus.n_tags, initial=INITIAL_TAG_WEIGHT),
+        pi_latent=float(prior_array(setting(model, "latent_weight_prior"), 1, initial=INITIAL_LATENT_WEIGHT)[0]),
         mu=_latent_topic_prior(model),
         latent=model._latent,
     )
@@ -301,14 +342,19 @@ def _tag_topic_prior(model: TagTopicModel) -> Float64s:
 
 
 def topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
-    """beta: a number is the mean per word, spread by the words' frequencies, also where its estimation starts."""
-    prior: Any = model.topic_word_prior
+    """beta: a number is the mean per word, spread by the words' frequencies, also where its estimation starts.
+
+    For a sampler it is that of each word: spread by frequency, topics share their frequent words.
+    """
+    prior: Any = setting(model, "topic_word_prior")
     if is_option(MAXIMUM_LIKELIHOOD, prior):
         return np.zeros(len(frequencies))
     if is_option(ESTIMATE, prior):
         prior = TOPIC_WORD_SCALE
     if np.ndim(prior) == 0:
-        return np.asarray(float(prior) * len(frequencies) * frequencies)
+        spread_evenly = model.learning == BATCH and method_of(model.inference).is_sampling
+        shares = np.full(len(frequencies), 1.0 / len(frequencies)) if spread_evenly else frequencies
+        return np.asarray(float(prior) * len(frequencies) * shares)
     return np.array(prior, np.float64)
 
 
@@ -318,14 +364,14 @@ def prior_learning(model: TagTopicModel, corpus: CorpusLike, documents: Float64s
     ``documents`` is the number of documents with each tag, if the corpus is only a part of them.
     """
     n_tags = corpus.n_tags
-    learnt = np.append(np.full(n_tags, is_learnt(model.tag_weight_prior)), is_learnt(model.latent_weight_prior))
+    tag_prior, latent_prior = setting(model, "tag_weight_prior"), setting(model, "latent_weight_prior")
+    learnt = np.append(np.full(n_tags, is_learnt(tag_prior)), is_learnt(latent_prior))
     tag_strength, latent_strength = (
-        0.0 if is_option(MAXIMUM_LIKELIHOOD, prior) else HYPER_PRIOR_STRENGTH
-        for prior in (model.tag_weight_prior, model.latent_weight_prior)
+        0.0 if is_option(MAXIMUM_LIKELIHOOD, prior) else HYPER_PRIOR_STRENGTH for prior in (tag_prior, latent_prior)
     )
     strength = np.append(np.full(n_tags, tag_strength), latent_strength)
     centre = np.append(np.full(n_tags, INITIAL_TAG_WEIGHT), INITIAL_LATENT_WEIGHT)
-    size = n_tags + int(model._latent)
+    size, word_prior = n_tags + int(model._latent), setting(model, "topic_word_prior")
     tokens = TAG_TOPIC_TOKENS if is_option(ESTIMATE, model.tag_topic_prior) else model.tag_topic_prior
     spread_by_share = n_tags > 0 and not isinstance(tokens, str) and np.ndim(tokens) == 0
     learns_weights = n_tags > 0 and bool(learnt[:size].any())
@@ -335,7 +381,7 @@ def prior_learning(model: TagTopicModel, corpus: CorpusLike, documents: Float64s
         learnt_weights=learnt[:size],
         latent_topics=model._latent and is_learnt(model.latent_topic_prior),
         tag_topic_tokens=float(tokens) if spread_by_share else 0.0,
-        occurrences=log_occurrences(corpus.word_counts()) if is_option(ESTIMATE, model.topic_word_prior) else None,
+        occurrences=log_occurrences(corpus.word_counts()) if is_option(ESTIMATE, word_prior) else None,
     )
 
 

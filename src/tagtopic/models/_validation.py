@@ -65,7 +65,11 @@ class ValidationWords:
 
     def perplexity(self, posterior: VariationalPosterior, parameters: Parameters, parallel: Parallel) -> float:
         """The perplexity of the held-out words under the documents' posteriors."""
-        value = self._score(self.words.counts.indices, self.mixes(posterior, parameters), parameters.psi, parallel)
+        return self.perplexity_of(self.mixes(posterior, parameters), parameters.psi, parallel)
+
+    def perplexity_of(self, mixes: Floats, psi: Floats, parallel: Parallel) -> float:
+        """The perplexity of the held-out words, given the documents' topics."""
+        value = self._score(self.words.counts.indices, mixes, psi, parallel)
         return math.exp(-value / float(self.words.lengths().sum()))
 
     @property
@@ -97,9 +101,14 @@ class ValidationWords:
 
     def mixes(self, posterior: VariationalPosterior, parameters: Parameters) -> Floats:
         """The documents' topic proportions: arithmetic means over tags, whatever the inference method."""
-        shares, latent = tag_shares(self.words, posterior.xi[self.entries], posterior.xi_latent[self.rows])
         rho = posterior.rho[self.rows] if len(posterior.rho) > 1 else posterior.rho
-        return np.ascontiguousarray(mean_topics(self.words, shares, latent, rho, parameters.theta))
+        of_rows = VariationalPosterior(posterior.xi[self.entries], posterior.xi_latent[self.rows], rho)
+        return self.mixes_of(of_rows, parameters.theta)
+
+    def mixes_of(self, posterior: VariationalPosterior, theta: Floats) -> Floats:
+        """The documents' topic proportions, given the posteriors of these documents only."""
+        shares, latent = tag_shares(self.words, posterior.xi, posterior.xi_latent)
+        return np.ascontiguousarray(mean_topics(self.words, shares, latent, posterior.rho, theta))
 
 
 def check_validation(fraction: Any, patience: Any) -> None:

@@ -22,30 +22,38 @@ class TWTM(TagTopicModel):
     ----------
     n_topics : int, default=50
         The number of topics.
-    inference : {"cvb0", "map", "mixture", "paper"}, default="cvb0"
-        The inference method. ``"cvb0"``: collapsed variational Bayes with leave-one-out counts [2], best on held-out
-        words. ``"map"``: EM for the mode of a penalised likelihood. ``"mixture"``: mean-field variational Bayes, with a
-        bound on the likelihood no looser than the paper's. ``"paper"``: the equations of [1] as printed.
+    inference : {"cvb0", "gibbs", "map", "mixture", "paper"}, default="cvb0"
+        The inference method. ``"cvb0"``: collapsed variational Bayes with leave-one-out counts [2], the best point
+        estimates. ``"gibbs"``: collapsed Gibbs sampling [4], averaged over draws; lowest perplexity of held-out words,
+        and whole counts only. ``"map"``: EM for the mode of a penalised likelihood. ``"mixture"``: mean-field
+        variational Bayes, with a bound on the likelihood no looser than the paper's. ``"paper"``: the equations of [1]
+        as printed.
     max_iter : int, default=200
-        The largest number of EM iterations, or of passes over the documents for online learning.
+        The largest number of EM iterations, or of passes over the documents for online learning; of ``"gibbs"``, the
+        number of sweeps.
     tol : float, default=1e-5
         The fit has converged when an iteration changes the objective by at most this share of it.
     sweeps : int, default=2
         Updates of each document's posterior per E-step.
-    tag_weight_prior : float, array of shape (n_tags,), "estimate" or "maximum-likelihood", default=1.0
+    tag_weight_prior : float, array of shape (n_tags,), "estimate", "maximum-likelihood" or None, default=None
         Dirichlet prior of the tag weights in a document. ``"estimate"``: empirical Bayes under a hyper-prior;
-        ``"maximum-likelihood"``: without one, as in the paper.
+        ``"maximum-likelihood"``: without one, as in the paper. None is 0.2 for ``inference="gibbs"``, which takes fixed
+        priors only, and 1 otherwise.
     tag_topic_prior : float, array of shape (n_topics,), "estimate" or "maximum-likelihood", default=2.0
         Prior counts of each tag's topics: a number of tokens spread over the topics by their size, or one number per
         topic. 0 or ``"maximum-likelihood"``: none.
-    topic_word_prior : float, array of shape (n_words,), "estimate" or "maximum-likelihood", default=0.07
-        Prior counts of each topic's words: a mean per word, spread by the words' frequencies, or one number per word. 0
-        or ``"maximum-likelihood"``: none. ``"estimate"`` learns mean and spread from held-out words: those of
-        ``validation_fraction``, or half of the words of 5% of the documents (20,000 at most), which the fit then does
-        not use.
+    topic_word_prior : float, array of shape (n_words,), "estimate", "maximum-likelihood" or None, default=None
+        Prior counts of each topic's words: a mean per word, spread by the words' frequencies (for ``inference="gibbs"``
+        evenly), or one number per word. 0 or ``"maximum-likelihood"``: none. ``"estimate"`` learns mean and spread from
+        held-out words: those of ``validation_fraction``, or half of the words of 5% of the documents (20,000 at most),
+        which the fit then does not use. None is 0.05 for ``inference="gibbs"``, and 0.07 otherwise.
     init : {"merged", "nmf", "random"}, default="merged"
         The initial topics. ``"merged"``: too many topics seeded by k-means++, the most similar ones merged; ``"nmf"``:
         non-negative matrix factorisation from singular vectors; ``"random"``: random topics near the word frequencies.
+    burn_in : int or None, default=None
+        Sweeps of ``inference="gibbs"`` before the first draw; None is half of ``max_iter``.
+    thinning : int, default=10
+        Sweeps of ``inference="gibbs"`` from one draw to the next. The parameters are averages over the draws.
     dtype : {"float32", "float64"}, default="float32"
         ``"float64"`` takes about twice the time.
     learning : {"batch", "online"}, default="batch"
@@ -143,6 +151,7 @@ class TWTM(TagTopicModel):
       Documents. arXiv:1507.08396.
     - [2] A. Asuncion, M. Welling, P. Smyth and Y. W. Teh (2009). On Smoothing and Inference for Topic Models. UAI.
     - [3] M. D. Hoffman, D. M. Blei, C. Wang and J. Paisley (2013). Stochastic Variational Inference. JMLR 14.
+    - [4] T. L. Griffiths and M. Steyvers (2004). Finding Scientific Topics. PNAS 101.
 
     Examples
     --------
@@ -167,10 +176,12 @@ class TWTM(TagTopicModel):
         max_iter: int = 200,
         tol: float = 1e-5,
         sweeps: int = 2,
-        tag_weight_prior: Prior = 1.0,
+        tag_weight_prior: Prior | None = None,
         tag_topic_prior: Prior = 2.0,
-        topic_word_prior: Prior = 0.07,
+        topic_word_prior: Prior | None = None,
         init: str = "merged",
+        burn_in: int | None = None,
+        thinning: int = 10,
         dtype: str = "float32",
         learning: str = "batch",
         batch_size: int = 2048,
@@ -194,6 +205,8 @@ class TWTM(TagTopicModel):
         self.tag_topic_prior = tag_topic_prior
         self.topic_word_prior = topic_word_prior
         self.init = init
+        self.burn_in = burn_in
+        self.thinning = thinning
         self.dtype = dtype
         self.learning = learning
         self.batch_size = batch_size

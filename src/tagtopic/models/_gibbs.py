@@ -1,0 +1,244 @@
+"""Gibbs sampling as a fit: sweeps over all tokens, then averages of the parameters over thinned draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from tagtopic._core.arrays import Float64s, Floats, Int64s
+from tagtopic._core.display import warn
+from tagtopic._core.parallel import CHUNK_ROWS, cut_rows, one_blas_thread
+from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
+from tagtopic.engines import LocalEngine
+from tagtopic.engines.base import Engine
+from tagtopic.engines.posterior import initial_posterior
+from tagtopic.engines.sampler import LocalSampler
+from tagtopic.inference.gibbs import add_topic_words, sampler_priors
+from tagtopic.inference.types import Parameters, Priors
+from tagtopic.models._batch import Fit
+from tagtopic.models._settings import FitSettings, fit_settings, initial_parameters
+from tagtopic.models._snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from tagtopic.models._base import TagTopicModel
+    from tagtopic.models._checkpoint import SavedFit
+    from tagtopic.models._validation import ValidationWords
+
+COMPARED_WORDS = 2_000
+"""The most frequent words, by which the topics of a draw are compared with the average."""
+
+SWITCHED = 0.5
+"""A topic has switched if it is less than this times as similar to its own average as to another topic's."""
+
+SETTLED = 2e-3
+"""The chain has settled if the mean log probability of a token changes by less, from one quarter of the draws' sweeps
+to the next."""
+
+
+class GibbsSampling(Fit):
+    """A fit by collapsed Gibbs sampling: an iteration is a sweep.
+
+    From ``burn_in`` sweeps on, every ``thinning`` sweeps psi and theta of the present counts are added to an average,
+    which is the outcome.
+    """
+
+    keeps_best = False
+
+    def __init__(
+        self,
+        sampler: LocalSampler,
+        parameters: Parameters,
+        priors: Priors,
+        settings: FitSettings,
+        seed: int,
+        common_words: Int64s,
+        validation: ValidationWords | None = None,
+    ) -> None:
+        super().__init__(settings, validation)
+        self.sampler = sampler
+        self.n_documents = len(sampler.token_starts) - 1
+        self.parameters = replace(parameters, totals=None)
+        self.priors = priors
+        self.seed = seed
+        self.n_averaged = 0
+        self.switched = np.zeros(len(parameters.mu), bool)
+        self._common_words = common_words
+        self._sampler_priors = sampler_priors(parameters, priors)
+        self._psi = np.zeros(parameters.psi.shape, parameters.psi.dtype)
+        self._theta = np.zeros(parameters.theta.shape)
+        self._topic_sizes = np.zeros(len(parameters.mu))
+        self._tag_sizes = np.zeros(len(parameters.theta))
+        n_validated = 0 if validation is None or settings.patience is None else len(validation.rows)
+        self._mixes: Floats = np.zeros((n_validated, len(parameters.mu)))
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The average over draws, or the present counts' parameters while there is none."""
+        if not self.n_averaged:
+            self._average()
+            self.n_averaged = 0  # the next draw replaces it
+        parameters = replace(self.parameters, psi=self._psi, theta=self._theta.astype(self._psi.dtype))
+        return Snapshot(parameters, self.priors, self._topic_sizes, self._tag_sizes)
+
+    def iterate(self) -> None:
+        """One sweep; if a draw is due, add it to the average."""
+        sweep = len(self.history.bound) + 1
+        bound = self.sampler.sweep(self._sampler_priors, self.seed, sweep)
+        past = sweep - self.settings.burn_in
+        is_draw = past > 0 and past % self.settings.thinning == 0
+        if is_draw:
+            self._note_switches()
+            self._average()
+        self.history.bound.append(bound)
+        self._validate_draw(averaged=is_draw)
+        if len(self.history.bound) >= self.settings.max_iter:
+            self.history.converged = self._has_settled()
+            self._warn_of_switches()
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The assignments, the average, and the numbers that go with it."""
+        tokens = self.sampler.tokens
+        return {
+            "token_topics": np.asarray(tokens.topics),
+            "token_tags": np.asarray(tokens.tags),
+            "mixes": self._mixes,
+            "averaging": np.array([self.n_averaged, self.settings.burn_in, self.settings.thinning]),
+            "switched": self.switched,
+            "theta_average": self._theta,
+            **self.snapshot.to_arrays(),
+        }
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Set the state that ``to_arrays`` gave."""
+        saved = Snapshot.from_arrays(arrays)
+        self._psi, self._theta = np.array(saved.parameters.psi), np.array(arrays["theta_average"])
+        self._topic_sizes, self._tag_sizes = np.array(saved.topic_sizes), np.array(saved.tag_sizes)
+        self._mixes, self.switched = np.array(arrays["mixes"]), np.array(arrays["switched"])
+        n_averaged, *schedule = arrays["averaging"].tolist()
+        # max_iter may have changed, and burn_in with it: then the average begins anew
+        self.n_averaged = n_averaged if schedule == [self.settings.burn_in, self.settings.thinning] else 0
+        self.sampler.restore(arrays["token_topics"], arrays["token_tags"])
+
+    @property
+    def finished(self) -> bool:
+        """Whether all sweeps are done."""
+        return len(self.history.bound) >= self.settings.max_iter
+
+    def _average(self) -> None:
+        """Add the present counts' parameters to the average, or replace it if it is empty."""
+        if not self.n_averaged:
+            self._psi[:], self._theta[:], self._topic_sizes, self._tag_sizes = (
+                0,
+                0,
+                0 * self._topic_sizes,
+                0 * self._tag_sizes,
+            )
+        self.n_averaged += 1
+        counts, beta, share = self.sampler.counts, self.priors.beta, 1.0 / self.n_averaged
+        totals = counts.topics + beta.sum()
+
+        def add(rows: tuple[int, int]) -> None:
+            add_topic_words(counts, beta, *rows, totals, share, self._psi)
+
+        self.sampler.pool.map(add, cut_rows(len(self._psi), CHUNK_ROWS))
+        self._theta += share * (self._tag_topics() - self._theta)
+        self._topic_sizes = self._topic_sizes + share * (counts.topics - self._topic_sizes)
+        self._tag_sizes = self._tag_sizes + share * (counts.tags - self._tag_sizes)
+
+    def _tag_topics(self) -> Float64s:
+        counts, alpha = self.sampler.counts, self.priors.alpha
+        return np.asarray((counts.tag_topics + alpha) / (counts.tags + alpha.sum())[:, None])
+
+    def _note_switches(self) -> None:
+        """Compare the topics of the present counts with the average."""
+        if not self.n_averaged:
+            return
+        rows, beta = self._common_words, self.priors.beta[self._common_words, None]
+        draw = (self.sampler.counts.word_topics[rows] + beta) / (self.sampler.counts.topics + self.priors.beta.sum())
+        self.switched |= switched_topics(self._psi[rows], draw)
+
+    def _warn_of_switches(self) -> None:
+        if self.switched.any():
+            named = ", ".join(map(str, np.flatnonzero(self.switched)[:10]))
+            warn(
+                f"{int(self.switched.sum())} of {len(self.switched)} topics ({named}) changed places or content from "
+                "draw to draw, and their averages mix what they were: a longer burn_in, or fewer topics, may help"
+            )
+
+    def _validate_draw(self, *, averaged: bool) -> None:
+        """Score the validation words: under the present counts, from the first draw on under the averages."""
+        held_out = self.validation
+        if held_out is None or self.settings.patience is None:
+            return
+        if self.n_averaged and not averaged:
+            self.history.perplexity.append(self.history.perplexity[-1])
+            return
+        posterior = self.sampler.document_counts(held_out.rows, self.parameters)
+        mixes = held_out.mixes_of(posterior, self._tag_topics())
+        if self.n_averaged > 1:
+            mixes = self._mixes + (mixes - self._mixes) / self.n_averaged
+        self._mixes = mixes
+        psi = self.snapshot.parameters.psi
+        self.history.perplexity.append(held_out.perplexity_of(mixes.astype(psi.dtype), psi, self.sampler.pool))
+
+    def _has_settled(self) -> bool:
+        """Whether the log probability of the tokens no longer drifts in the sweeps that were averaged over."""
+        values = np.array(self.history.bound[self.settings.burn_in :])
+        quarter = len(values) // 4
+        if not quarter:
+            return False
+        last, before = values[-quarter:].mean(), values[-2 * quarter : -quarter].mean()
+        return bool(abs(last - before) <= SETTLED * self.sampler.token_starts[-1])
+
+
+def switched_topics(average: Floats, draw: Floats) -> NDArray[np.bool_]:
+    """Return which topics (columns) of a draw are more like another topic's average than like their own.
+
+    Parameters
+    ----------
+    average : ndarray of shape (words, topics)
+        The average of earlier draws.
+    draw : ndarray of shape (words, topics)
+        A later draw.
+
+    Returns
+    -------
+    ndarray of bool, of shape (topics,)
+
+    Examples
+    --------
+    >>> topics = np.eye(3)
+    >>> switched_topics(topics, topics[:, [1, 0, 2]]).tolist()
+    [True, True, False]
+    """
+    with one_blas_thread():
+        roots = (np.sqrt(values / np.maximum(values.sum(axis=0), 1e-300)) for values in (draw, average))
+        one, other = roots
+        similarity = one.T @ other
+    return np.asarray(np.diag(similarity) < SWITCHED * similarity.max(axis=1))
+
+
+@contextmanager
+def gibbs_fit(
+    model: TagTopicModel,
+    corpus: CorpusLike,
+    validation: ValidationWords | None,
+    saved: SavedFit | None,
+    engine: Engine | None,
+) -> Iterator[Fit]:
+    """Start a fit by Gibbs sampling on an engine."""
+    seed = int(check_random_state(model.random_state).randint(2**31 - 1))
+    default: Engine = corpus.engine if isinstance(corpus, RemoteCorpus) else LocalEngine(model.n_jobs)
+    parameters, priors = initial_parameters(model, corpus)
+    documents: Any = corpus
+    common = np.argsort(-corpus.word_counts(), kind="stable")[:COMPARED_WORDS]
+    with (engine or default).sampler(documents, model.n_topics) as sampler:
+        if saved is None:
+            sampler.initialise(parameters, initial_posterior(documents, parameters), seed)
+        yield GibbsSampling(sampler, parameters, priors, fit_settings(model, corpus), seed, common, validation)

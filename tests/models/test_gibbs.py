@@ -1,0 +1,236 @@
+"""Fits by Gibbs sampling: the same bits however they are run, averages over draws, planted truth."""
+
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from tagtopic import LDA, TWDA, TWTM, Corpus
+from tagtopic.datasets import make_tagged_corpus
+from tagtopic.engines.local import LocalEngine
+from tagtopic.models._gibbs import switched_topics
+
+PLANTED = make_tagged_corpus(300, 4, 12, 120, random_state=5)
+CORPUS = PLANTED.corpus
+SETTINGS: dict[str, Any] = {"inference": "gibbs", "random_state": 0, "tag_predictor": False, "progress": False}
+LEARNT = ("components_", "tag_topics_", "bound_", "topic_shares_", "tag_sizes_", "validation_perplexity_")
+
+
+def same_bits(one: TWDA, other: TWDA) -> None:
+    for name in LEARNT:
+        assert np.array(getattr(one, name)).tobytes() == np.array(getattr(other, name)).tobytes(), name
+
+
+def fitted(corpus: Any = CORPUS, **settings: Any) -> TWDA:
+    return TWDA(4, **{**SETTINGS, "max_iter": 30, "validation_fraction": 0.2, **settings}).fit(corpus)
+
+
+@pytest.mark.parametrize("kind", [TWDA, TWTM, LDA])
+def test_parameters_are_distributions(kind: Any) -> None:
+    settings = {name: value for name, value in SETTINGS.items() if kind is not LDA or name != "tag_predictor"}
+    model = kind(4, max_iter=20, **settings).fit(CORPUS)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(model.tag_topics_.sum(axis=1), 1, rtol=1e-5)
+    assert model.components_.min() > 0
+    assert model.n_iter_ == len(model.bound_) == 20
+    assert model.bound_[-1] > model.bound_[0]
+    assert model.perplexity(CORPUS) < CORPUS.n_words / 2
+
+
+def test_bits_do_not_depend_on_the_number_of_threads() -> None:
+    one = fitted(n_jobs=1)
+    for n_jobs in (2, 4):
+        same_bits(fitted(n_jobs=n_jobs), one)
+
+
+def test_bits_do_not_depend_on_where_arrays_are(tmp_path: Path) -> None:
+    CORPUS.save(tmp_path / "corpus")
+    engine = LocalEngine(2, spill_at=0, scratch=tmp_path)
+    mapped = TWDA(4, max_iter=12, **SETTINGS).fit(Corpus.open(tmp_path / "corpus"), engine=engine)
+    same_bits(mapped, TWDA(4, max_iter=12, **SETTINGS).fit(CORPUS))
+
+
+def test_another_seed_gives_another_chain() -> None:
+    assert (fitted(max_iter=3, random_state=1).bound_ != fitted(max_iter=3).bound_).all()
+
+
+@pytest.mark.parametrize("stopped_after", [1, 14, 15, 16, 25])
+def test_a_resumed_fit_ends_with_the_same_bits(stopped_after: int, tmp_path: Path) -> None:
+    class Killed(Exception):
+        pass
+
+    def kill(iteration: int, *_: float) -> None:
+        if iteration == stopped_after:
+            raise Killed
+
+    checkpoint: dict[str, Any] = {"checkpoint": tmp_path / "fit", "checkpoint_every": 1, "thinning": 4}
+    with pytest.raises(Killed):
+        fitted(callbacks=[kill], **checkpoint)
+    same_bits(fitted(**checkpoint), fitted(thinning=4))
+
+
+def test_more_sweeps_begin_the_average_anew(tmp_path: Path) -> None:
+    fitted(max_iter=10, checkpoint=tmp_path / "fit")
+    same_bits(fitted(checkpoint=tmp_path / "fit"), fitted())
+
+
+@pytest.mark.parametrize("after", [3, 22])
+def test_interruption_keeps_the_average_so_far(after: int) -> None:
+    def interrupt(iteration: int, *_: float) -> None:
+        if iteration == after:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match=f"interrupted after {after} iterations"):
+        model = fitted(callbacks=[interrupt], burn_in=15, thinning=5)
+    assert model.interrupted_
+    # before the first draw, it is the state of the chain
+    expected = fitted(max_iter=20 if after == 22 else 3, burn_in=15 if after == 22 else 2, thinning=5)
+    np.testing.assert_array_equal(model.components_, expected.components_)
+
+
+def test_parameters_are_averages_over_the_draws() -> None:
+    draws = [fitted(max_iter=n, burn_in=n - 1) for n in (20, 25, 30)]
+    average = fitted(max_iter=30, burn_in=15, thinning=5)
+    for name in ("components_", "tag_topics_"):
+        expected = np.mean([getattr(draw, name) for draw in draws], axis=0)
+        np.testing.assert_allclose(getattr(average, name), expected, rtol=1e-4)
+
+
+def test_averages_predict_better_than_draws() -> None:
+    train, test = make_tagged_corpus(1200, 6, 20, 300, random_state=1).corpus.split(0.3, random_state=0)
+    settings: dict[str, Any] = {**SETTINGS, "max_iter": 60}
+    average = TWDA(6, burn_in=30, thinning=2, **settings).fit(train)
+    draw = TWDA(6, burn_in=59, **settings).fit(train)
+    assert average.perplexity(test) < draw.perplexity(test)
+
+
+def test_validation_words_are_scored_after_each_sweep() -> None:
+    model = fitted(max_iter=40)
+    assert len(model.validation_perplexity_) == 40
+    assert model.validation_perplexity_[-1] < model.validation_perplexity_[0]
+    assert model.best_iteration_ == 40
+    assert not model.stopped_early_
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_planted_mixtures_of_three_topics_are_recovered(seed: int) -> None:
+    """Tags that are planted as mixtures of topics are found as mixtures."""
+    rng = np.random.default_rng(seed)
+    n_topics, n_tags, n_words = 6, 20, 300
+    psi = rng.dirichlet(np.full(n_words, 0.05), n_topics)
+    theta = np.zeros((n_tags, n_topics))
+    for row in theta:
+        row[rng.choice(n_topics, 3, replace=False)] = rng.dirichlet([3, 3, 3])
+    tags = [rng.choice(n_tags, rng.integers(1, 4), replace=False) for _ in range(1000)]
+    rows = [np.vstack([theta[own], rng.dirichlet(np.full(n_topics, 0.3))]) for own in tags]
+    counts = np.array([rng.multinomial(60, rng.dirichlet(np.ones(len(each))) @ each @ psi) for each in rows])
+    corpus = Corpus.from_counts(counts.astype(np.int32), [[f"t{j:02}" for j in own] for own in tags])
+    model = TWDA(n_topics, **{**SETTINGS, "random_state": seed, "max_iter": 150}).fit(corpus)
+    norm = np.linalg.norm
+    cosines = (model.components_ @ psi.T) / np.outer(norm(model.components_, axis=1), norm(psi, axis=1))
+    found, planted = linear_sum_assignment(-cosines)
+    assert cosines[found, planted].min() > 0.8
+    order = found[np.argsort(planted)]
+    learnt = model.tag_topics_[:, order]
+    names = [int(name[1:]) for name in model.tag_names_]
+    cosine = (learnt * theta[names]).sum(axis=1) / (norm(learnt, axis=1) * norm(theta[names], axis=1))
+    assert cosine.mean() > 0.95
+
+
+def test_tags_spread_over_more_topics_than_by_point_estimates() -> None:
+    def topics_per_tag(model: TWDA) -> float:
+        rows = np.maximum(model.tag_topics_, 1e-12)
+        return float(np.exp(-(rows * np.log(rows)).sum(axis=1)).mean())
+
+    sampled = TWDA(8, **{**SETTINGS, "max_iter": 60}).fit(CORPUS)
+    assert topics_per_tag(sampled) > topics_per_tag(TWDA(8, random_state=0, tag_predictor=False).fit(CORPUS))
+
+
+def test_documents_without_words_or_tags_are_allowed() -> None:
+    counts = np.array([[0, 0, 0], [3, 1, 0], [0, 2, 5], [1, 1, 1]], np.int32)
+    model = TWDA(2, max_iter=8, **SETTINGS).fit(counts, tags=[["a"], [], ["a", "b"], ["b"]])
+    assert np.isfinite(model.components_).all()
+    assert np.isfinite(model.bound_).all()
+
+
+def test_a_document_may_have_more_tags_than_a_byte_counts() -> None:
+    tags = [[f"t{i}" for i in range(300)], ["t1"]]
+    model = TWDA(2, max_iter=4, **SETTINGS).fit(np.array([[30, 20], [5, 0]], np.int32), tags=tags)
+    assert model.tag_topics_.shape == (300, 2)
+
+
+def test_fractional_counts_are_refused() -> None:
+    with pytest.raises(ValueError, match='assigns whole tokens, and the counts have fractions: use inference="cvb0"'):
+        TWDA(2, **SETTINGS).fit(np.array([[0.5, 1.5], [1.0, 2.0]]), tags=[["a"], ["b"]])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tag_weight_prior": "estimate"}, "tag_weight_prior='estimate': inference=\"gibbs\" takes fixed priors"),
+        ({"topic_word_prior": 0}, "topic_word_prior has zeros"),
+        ({"tag_topic_prior": 0}, "tag_topic_prior has zeros"),
+        ({"burn_in": 30}, "burn_in=30: expected fewer sweeps than max_iter=30"),
+        ({"burn_in": -1}, "burn_in=-1: expected a whole number from 0"),
+        ({"thinning": 0}, "thinning=0: expected a whole number from 1"),
+        ({"n_topics": 70_000}, "n_topics=70000: inference=\"gibbs\" has at most 65536"),
+    ],
+)  # fmt: skip
+def test_settings_that_a_sampler_cannot_use_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TWDA(**{"n_topics": 4, **SETTINGS, "max_iter": 30, **settings}).fit(CORPUS)
+
+
+def test_a_sampled_model_learns_more_from_mini_batches() -> None:
+    model = fitted(max_iter=10)
+    assert model.partial_fit(CORPUS[:50]).n_documents_ == 350
+
+
+def test_online_learning_needs_no_sampler() -> None:
+    online = TWDA(4, learning="online", **{**SETTINGS, "max_iter": 2, "topic_word_prior": 0.07}).fit(CORPUS)
+    other = TWDA(
+        4,
+        learning="online",
+        **{**SETTINGS, "inference": "cvb0", "max_iter": 2},
+        tag_weight_prior=0.2,
+        latent_weight_prior=1,
+    ).fit(CORPUS)
+    np.testing.assert_array_equal(online.components_, other.components_)
+
+
+def test_a_saved_model_answers_the_same(tmp_path: Path) -> None:
+    model = fitted(max_iter=10)
+    model.save(tmp_path / "model")
+    loaded = TWDA.load(tmp_path / "model")
+    same_bits(loaded, model)
+    assert (loaded.burn_in, loaded.thinning, loaded.tag_weight_prior) == (None, 10, None)
+    np.testing.assert_array_equal(loaded.transform(CORPUS), model.transform(CORPUS))
+
+
+def test_fits_in_several_threads_have_the_same_bits() -> None:
+    models: list[TWDA] = []
+    threads = [threading.Thread(target=lambda: models.append(fitted(max_iter=8))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for model in models[1:]:
+        same_bits(model, models[0])
+
+
+def test_switched_topics_are_detected() -> None:
+    topics = np.random.default_rng(0).dirichlet(np.full(50, 0.1), 5).T
+    assert not switched_topics(topics, topics).any()
+    assert switched_topics(topics, topics[:, [0, 2, 1, 3, 4]]).tolist() == [False, True, True, False, False]
+
+
+def test_a_settled_chain_warns_of_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fitted(max_iter=120, progress=None)
+    assert model.converged_
