@@ -19,7 +19,7 @@ from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.local import LocalEngine
 from tagtopic.inference.methods import E_STEP_METHODS
 from tagtopic.models import TWDA, TWTM
-from tagtopic.models._checkpoint import FORMAT, KIND, OLDEST_FORMAT, CheckpointError, canonical_text
+from tagtopic.models._checkpoint import FORMAT, KIND, OLDEST_FORMAT, RENAMED, CheckpointError, canonical_text
 from tagtopic.models._settings import initial_parameters
 from tagtopic.models._validation import ValidationWords
 
@@ -124,6 +124,17 @@ def test_another_format_is_refused(format: int, tmp_path: Path) -> None:
     rewrite(path, format=format, run="as that format had it")
     with pytest.raises(CheckpointError, match=f"in format {format}.*tagtopic is needed; remove the file to start anew"):
         TWDA(4, random_state=0, max_iter=2, checkpoint=path).fit(CORPUS)
+
+
+def test_a_fit_resumes_from_the_oldest_format(tmp_path: Path) -> None:
+    path = tmp_path / "fit"
+    settings: dict[str, Any] = {"inference": "cvb0", "random_state": 0, "tol": 0, "checkpoint": path, **LEARNT}
+    TWDA(4, max_iter=7, **settings).fit(CORPUS)
+    _, tensors = read_tensors(path, KIND, FORMAT)
+    assert set(RENAMED.values()) <= tensors.keys()
+    old = {before: tensors[now] for before, now in RENAMED.items()} | dict.fromkeys(RENAMED.values())
+    rewrite(path, old, format=OLDEST_FORMAT)
+    same(TWDA(4, max_iter=45, **settings).fit(CORPUS), uninterrupted("cvb0"))
 
 
 def test_an_invalid_history_is_damage(tmp_path: Path) -> None:

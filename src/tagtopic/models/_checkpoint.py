@@ -28,6 +28,8 @@ KIND = "tagtopic checkpoint"
 FORMAT, OLDEST_FORMAT, CHECKED_FROM = 5, 4, 5
 """The formats that are written and read, and the first with a checksum."""
 
+RENAMED = {"topics_behind": "topic_totals", "tags_behind": "tag_totals"}
+"""Arrays that format 4 has under other names."""
 BEST = "best."
 """The prefix of arrays of the best iteration so far."""
 LOG_LATENT = "log_latent"
@@ -172,7 +174,15 @@ class Checkpoint:
                 f"{self.path} is the checkpoint of another run (another corpus or other settings): "
                 "give another checkpoint path, or remove the file to start anew"
             )
-        return SavedFit(self.path, tensors, history, self.shapes)
+        return SavedFit(
+            self.path, {_present_name(name): array for name, array in tensors.items()}, history, self.shapes
+        )
+
+
+def _present_name(name: str) -> str:
+    prefix = BEST if name.startswith(BEST) else ""
+    own = name.removeprefix(prefix)
+    return prefix + RENAMED.get(own, own)
 
 
 def canonical_text(value: Any) -> str:

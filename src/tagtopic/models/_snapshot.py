@@ -92,8 +92,8 @@ SCHEMA = (
     Learnt("tag_sizes_", (TAGS,), symbol="tag_sizes", path="tag_sizes", optional=True),
     # what only a fit under way needs
     Learnt(None, (TOPICS,), symbol="topic_sizes", path="topic_sizes"),
-    Learnt(None, (TOPICS,), symbol="topics_behind", path="parameters.totals.topics", batch_only=True),
-    Learnt(None, (TAGS,), symbol="tags_behind", path="parameters.totals.tags", batch_only=True),
+    Learnt(None, (TOPICS,), symbol="topic_totals", path="parameters.totals.topics", batch_only=True),
+    Learnt(None, (TAGS,), symbol="tag_totals", path="parameters.totals.tags", batch_only=True),
     # from the corpus, the topics' sizes and the history of the fit
     Learnt("word_counts_", (WORDS,)),
     Learnt("tag_frequencies_", (TAGS,)),
