@@ -1,6 +1,6 @@
 """Prediction of tags from training documents.
 
-Topics alone do not identify one tag among many (recall@10 of the paper's score on 11,365 authors is 0.03), and added
+Topics alone do not identify one tag among many (recall@10 of the paper's score on 11,474 authors is 0.03), and added
 next to nothing to the evidence that is used here: the nearest training documents and the tags they have. The evidence
 for each candidate tag is gathered in one pass over an inverted index (``evidence.py``), turned into features
 (``features.py``) and combined into a calibrated probability (``calibration.py``). See docs/decisions/tag-prediction.md.
