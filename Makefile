@@ -104,7 +104,8 @@ digests: $(VENV)/.installed-dev
 
 # compiled code cannot be measured, so tests of kernels run a second time in plain Python, where NumPy warns of the
 # overflow of hashes
-KERNEL_TESTS := tests/inference tests/core/test_strings.py tests/core/test_hashing.py tests/baselines/test_kernels.py \
+KERNEL_TESTS := tests/inference tests/core/test_strings.py tests/core/test_hashing.py tests/corpus/test_tokenizer.py \
+	tests/tagging/test_likelihood.py tests/tagging/test_similarity.py tests/baselines/test_kernels.py \
 	tests/datasets/test_sampling.py
 coverage: $(VENV)/.installed-dev browser archive
 	rm -f .coverage .coverage.*

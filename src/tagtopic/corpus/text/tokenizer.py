@@ -33,6 +33,9 @@ DIGIT = 3
 CONNECTOR = 4  # the underscore: part of a word only inside it
 IGNORED = 5  # soft hyphen, joiners, byte order mark: inside a word but not part of it
 
+CONTINUATION = np.int32(0x3F)
+"""The bits that a continuation byte of UTF-8 adds; as an int32, since without Numba a shifted uint8 would overflow."""
+
 N_CODE_POINTS = 0x110000
 # code points of letters, marks and digits: the first planes and the variation selectors; the rest is private or empty
 ASSIGNED = (range(0x323B0), range(0xE0000, 0xE01F0))
@@ -160,14 +163,14 @@ def _tokenize(
                 if code < 0x80:
                     i += 1
                 elif code < 0xE0:
-                    code = ((code & 0x1F) << 6) | (data[i + 1] & 0x3F)
+                    code = ((code & 0x1F) << 6) | (data[i + 1] & CONTINUATION)
                     i += 2
                 elif code < 0xF0:
-                    code = ((code & 0x0F) << 12) | ((data[i + 1] & 0x3F) << 6) | (data[i + 2] & 0x3F)
+                    code = ((code & 0x0F) << 12) | ((data[i + 1] & CONTINUATION) << 6) | (data[i + 2] & CONTINUATION)
                     i += 3
                 else:
-                    code = ((code & 0x07) << 18) | ((data[i + 1] & 0x3F) << 12)
-                    code |= ((data[i + 2] & 0x3F) << 6) | (data[i + 3] & 0x3F)
+                    code = ((code & 0x07) << 18) | ((data[i + 1] & CONTINUATION) << 12)
+                    code |= ((data[i + 2] & CONTINUATION) << 6) | (data[i + 3] & CONTINUATION)
                     i += 4
                 kind = classes[code]
             if kind == LETTER or kind == DIGIT:  # noqa: SIM109
