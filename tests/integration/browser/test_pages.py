@@ -57,6 +57,15 @@ def test_views_fit_a_phone(shared_page: Any, address: str, view: str) -> None:
     shared_page.set_viewport_size({"width": 360, "height": 740})
     shared_page.goto(address + VIEWS[view][0])
     assert shared_page.evaluate("document.documentElement.scrollWidth") <= 360
+    for table in shared_page.locator("table").all():
+        width, room, scrolls = table.evaluate(
+            """table => {
+                const box = table.closest(".scroll") ?? table.parentElement;
+                return [table.scrollWidth, box.clientWidth, getComputedStyle(box).overflowX === "auto"];
+            }"""
+        )
+        assert width <= room or scrolls
+        assert width < 2.5 * 360  # long names wrap
     ignore_not_found(shared_page)
 
 
