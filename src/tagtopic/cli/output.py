@@ -20,7 +20,6 @@ from rich.table import Table
 from rich.text import Text
 
 from tagtopic._core.files import atomic_file
-from tagtopic._core.records import csv_chunks
 
 FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".feather")
 
@@ -253,6 +252,8 @@ def _escape_json(text: str) -> str:
 
 
 def _write_separated(rows: Sequence[Row], path: Path, separator: str, fields: Fields | None) -> None:
+    from tagtopic._core.records import csv_chunks  # imports NumPy
+
     with path.open("w", encoding="utf-8", newline="") as file:
         file.writelines(csv_chunks(rows, list(fields or ()), separator=separator))
 
