@@ -29,6 +29,28 @@ def test_completion_equals_the_formula() -> None:
     assert MODEL.score(TEST) == pytest.approx(-np.log(expected), rel=1e-6)
 
 
+def test_from_tags_alone_equals_the_formula() -> None:
+    planted = make_tagged_corpus(200, 3, 8, 60, random_state=2)
+    train, test = planted.corpus[:150], planted.corpus[150:]
+    model = TWDA(3, random_state=0, tag_predictor=False).fit(train)
+    known = model.aligned(test)
+    prior, latent = model.tag_weight_prior_, model.latent_weight_prior_
+    total, n_tokens = 0.0, 0.0
+    for row in range(len(test)):
+        tags, counts = known.tags[[row]].indices, known.counts[[row]].toarray()[0]
+        rows = np.vstack([model.tag_topics_[tags], model.latent_topic_prior_ / model.latent_topic_prior_.sum()])
+        weights = np.append(prior[tags], latent)
+        probabilities = weights / weights.sum() @ rows @ model.components_
+        total += float(counts @ np.log(np.maximum(probabilities, 1e-300)))
+        n_tokens += counts.sum()
+    found = perplexity(model, test, method="tags")
+    assert found.value == pytest.approx(np.exp(-total / n_tokens), rel=1e-4)
+    assert found.scored_tokens == n_tokens
+    assert found.skipped_documents == 0
+    assert model.perplexity(test, method="tags") == found.value
+    assert model.perplexity(test) < found.value < LDA(3, random_state=0).fit(train).perplexity(test, method="tags")
+
+
 def test_the_value_does_not_depend_on_batches_and_order() -> None:
     value = MODEL.perplexity(TEST)
     assert MODEL.perplexity(TEST[np.arange(len(TEST))[::-1]]) == value

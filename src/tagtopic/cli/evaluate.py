@@ -24,6 +24,7 @@ class Method(StrEnum):
     """The methods to measure perplexity."""
 
     COMPLETION = "completion"
+    TAGS = "tags"
     FITTED = "fitted"
     BOUND = "bound"
 
@@ -55,7 +56,11 @@ def evaluate(
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
     method: Annotated[
-        Method, typer.Option("--method", help="completion: words that were not used to infer the topics.")
+        Method,
+        typer.Option(
+            "--method",
+            help="completion: words that were not used to infer the topics; tags: all words, from tags alone.",
+        ),
     ] = Method.COMPLETION,
     seed: Annotated[
         int, typer.Option("--seed", min=0, max=options.MAX_SEED, help="Seed of the choice of held-out words.")

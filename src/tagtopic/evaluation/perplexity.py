@@ -18,7 +18,7 @@ from tagtopic.corpus import Corpus
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.inference.methods import method_of
 
-METHODS = ("completion", "fitted", "bound")
+METHODS = ("completion", "tags", "fitted", "bound")
 
 NOTHING_TO_SCORE = "no document has words left to score"
 
@@ -88,10 +88,11 @@ def perplexity(
         The documents.
     tags : list of lists of names, or 0/1 matrix, optional
         Their tags; a Corpus has its own.
-    method : {"completion", "fitted", "bound"}, default="completion"
+    method : {"completion", "tags", "fitted", "bound"}, default="completion"
         "completion" splits the tokens of each document at random into halves, infers its topics from one half and
-        scores the other (document completion); documents with an empty half are skipped. "fitted" infers from all
-        words and scores the same, which is optimistic. "bound" uses the variational bound on the likelihood.
+        scores the other (document completion); documents with an empty half are skipped. "tags" infers a document's
+        topics from its tags alone and scores all of its words: what the tags are worth. "fitted" infers from all words
+        and scores the same, which is optimistic. "bound" uses the variational bound on the likelihood.
     random_state : int, default=0
         Seed of the token split.
     batch_entries : int, default=2**22
@@ -137,7 +138,11 @@ def perplexity(
         observed, scored = corpus.counts, corpus.counts
         if method == "completion":
             observed, scored = split_tokens(corpus, random_state)
-        used = (np.diff(observed.indptr) > 0) & (np.diff(scored.indptr) > 0)
+        elif method == "tags":
+            observed = sp.csr_array(corpus.counts.shape, dtype=corpus.counts.dtype)
+        used = np.diff(scored.indptr) > 0
+        if method != "tags":
+            used &= np.diff(observed.indptr) > 0
         skipped += int(len(used) - used.sum())
         if not used.any():
             continue

@@ -908,8 +908,9 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             The documents; unknown words are not scored.
         tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
             The tags of texts or counts.
-        method : {"completion", "fitted", "bound"}, default="completion"
+        method : {"completion", "tags", "fitted", "bound"}, default="completion"
             ``"completion"`` infers each document's topics from half of its words and scores the other half;
+            ``"tags"`` infers them from its tags alone and scores all words, which shows what the tags are worth;
             ``"fitted"`` infers and scores on the same words, which favours many topics; ``"bound"`` is
             exp(-bound / words), for the inference methods that bound the likelihood ("paper" and "mixture").
         random_state : int, default=0
