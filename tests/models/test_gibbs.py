@@ -234,3 +234,67 @@ def test_a_settled_chain_warns_of_nothing() -> None:
         warnings.simplefilter("error")
         model = fitted(max_iter=120, progress=None)
     assert model.converged_
+
+
+def test_kept_draws_are_distributions_around_the_average(tmp_path: Path) -> None:
+    model = fitted(max_iter=120, thinning=4, n_draws=5)
+    assert model.topic_word_draws_.shape == (5, 4, CORPUS.n_words)
+    assert model.tag_topic_draws_.shape == (5, 12, 4)
+    np.testing.assert_allclose(model.topic_word_draws_.sum(axis=2), 1, rtol=1e-4)
+    np.testing.assert_allclose(model.tag_topic_draws_.sum(axis=2), 1, rtol=1e-4)
+    assert np.abs(model.topic_word_draws_.mean(axis=0) - model.components_).max() < 0.03
+    same_bits(fitted(max_iter=120, thinning=4), model)  # keeping draws changes nothing else
+    model.save(tmp_path / "model")
+    loaded = TWDA.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.topic_word_draws_, model.topic_word_draws_)
+    np.testing.assert_array_equal(loaded.tag_topic_draws_, model.tag_topic_draws_)
+    assert len(loaded.draws_) == 5
+    assert loaded.partial_fit(CORPUS[:20]).tag_topic_draws_.shape == (0,)
+
+
+def test_a_resumed_fit_has_the_same_draws(tmp_path: Path) -> None:
+    def interrupt(iteration: int, *_: float) -> None:
+        if iteration == 24:
+            raise KeyboardInterrupt
+
+    settings: dict[str, Any] = {"thinning": 3, "n_draws": 2}
+    with pytest.warns(UserWarning, match="interrupted"):
+        half = fitted(checkpoint=tmp_path / "fit", checkpoint_every=4, callbacks=[interrupt], **settings)
+    assert len(half.tag_topic_draws_) == 1
+    resumed, whole = fitted(checkpoint=tmp_path / "fit", checkpoint_every=4, **settings), fitted(**settings)
+    same_bits(resumed, whole)
+    np.testing.assert_array_equal(resumed.topic_word_draws_, whole.topic_word_draws_)
+    np.testing.assert_array_equal(resumed.tag_topic_draws_, whole.tag_topic_draws_)
+
+
+def test_more_draws_than_the_chain_has_are_refused() -> None:
+    with pytest.raises(ValueError, match="n_draws=4: max_iter=30 sweeps with thinning=5 give 3 draws after burn-in"):
+        fitted(thinning=5, n_draws=4)
+
+
+def test_intervals_of_topics_need_draws() -> None:
+    with pytest.raises(ValueError, match="the model has 0 draws, and intervals need 5 or more"):
+        fitted(max_iter=4).tag_topic_intervals()
+    with pytest.raises(ValueError, match="level=1: expected a probability"):
+        fitted(max_iter=12, thinning=1, n_draws=5).tag_topic_intervals(1)
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_truth_also_with_learnt_topics() -> None:
+    n_topics, n_tags = 5, 12
+    planted = make_tagged_corpus(
+        800, n_topics, n_tags, 400, model="twda", tags_per_document=(2, 4), document_length=(40, 100),
+        tag_concentration=0.4, latent_concentration=0.4, word_exponent=0.0, random_state=3,
+    )  # fmt: skip
+    model = TWDA(
+        n_topics, tag_weight_prior=1.0, latent_weight_prior=1.0, latent_topic_prior=0.4, tag_topic_prior=0.4 * n_topics,
+        topic_word_prior=0.1, burn_in=150, thinning=15, n_draws=30, **{**SETTINGS, "max_iter": 600},
+    ).fit(planted.corpus)  # fmt: skip
+    found, true = linear_sum_assignment(-model.components_ @ planted.topic_words.T)
+    order = found[np.argsort(true)]
+    intervals = model.tag_topic_intervals(0.9)
+    low, high = intervals.low[:, order], intervals.high[:, order]
+    assert 0.8 <= ((low <= planted.tag_topics) & (planted.tag_topics <= high)).mean() <= 0.97
+    weights = model.tag_weights(planted.corpus[:120], intervals=0.9)
+    truth = planted.tag_weights[:120].data
+    assert 0.85 <= ((weights.low.data <= truth) & (truth <= weights.high.data)).mean() <= 0.95

@@ -33,14 +33,14 @@ def test_intervals_cover_the_truth_as_often_as_their_level(
         psi=np.ascontiguousarray(planted.topic_words.T), theta=planted.tag_topics, pi=np.ones(12), pi_latent=1.0,
         mu=np.full(5, 0.5), latent=model == "twda",
     )  # fmt: skip
-    found = weight_intervals(truth, planted.corpus, 0.9, LocalEngine())
+    found = weight_intervals([truth], planted.corpus, 0.9, LocalEngine())
     weights = planted.tag_weights.data
     assert np.array_equal(planted.tag_weights.indices, found.low.indices)
     covered = np.mean((found.low.data <= weights) & (weights <= found.high.data))
     assert 0.85 <= covered <= 0.95
     assert np.corrcoef(found.mean.data, weights)[0, 1] > 0.3
-    wider = weight_intervals(truth, planted.corpus[:5], 0.99, LocalEngine(1))
-    assert np.all(wider.high.data >= weight_intervals(truth, planted.corpus[:5], 0.9, LocalEngine(1)).high.data)
+    wider = weight_intervals([truth], planted.corpus[:5], 0.99, LocalEngine(1))
+    assert np.all(wider.high.data >= weight_intervals([truth], planted.corpus[:5], 0.9, LocalEngine(1)).high.data)
 
 
 def test_longer_documents_have_narrower_intervals() -> None:

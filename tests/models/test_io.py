@@ -15,9 +15,11 @@ from tagtopic.datasets import make_tagged_corpus
 from tagtopic.models import LDA, TWDA, TWTM
 from tagtopic.models._base import TagTopicModel
 from tagtopic.models._io import FORMAT, KIND, ModelFileError
-from tagtopic.models._snapshot import ARRAYS, ITERATIONS
+from tagtopic.models._snapshot import ARRAYS, DRAWS, ITERATIONS
 
 CORPUS = make_tagged_corpus(200, 4, 12, 100, random_state=5).corpus
+ALWAYS = [name for name, learnt in ARRAYS.items() if not {ITERATIONS, DRAWS} & set(learnt.axes)]
+DRAWN = [name for name, learnt in ARRAYS.items() if DRAWS in learnt.axes]
 
 
 def rewrite(path: Path, arrays: dict[str, Any] | None = None, **header: object) -> None:
@@ -164,12 +166,31 @@ def test_an_unknown_setting_in_the_header_is_damage(saved: Path) -> None:
         TWDA.load(saved)
 
 
-@pytest.mark.parametrize("name", [name for name, learnt in ARRAYS.items() if learnt.axes != (ITERATIONS,)])
+@pytest.mark.parametrize("name", ALWAYS)
 def test_an_array_of_another_shape_is_damage(saved: Path, name: str) -> None:
     tensor = ARRAYS[name].tensor_name
     rewrite(saved, {tensor: read_tensors(saved, KIND, FORMAT)[1][tensor][:1]})
     with pytest.raises(ModelFileError, match=f"is damaged: its {name} has the shape"):
         TWDA.load(saved)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_draws_are_checked_like_other_arrays(tmp_path: Path, name: str) -> None:
+    path, tensor = tmp_path / "model", ARRAYS[name].tensor_name
+    settings: dict[str, Any] = {"inference": "gibbs", "max_iter": 12, "thinning": 1, "n_draws": 5}
+    TWDA(3, random_state=0, tag_predictor=False, **settings).fit(CORPUS).save(path)
+    array = np.array(read_tensors(path, KIND, FORMAT)[1][tensor])
+    for wrong, message in (
+        (array[:2], "has the shape"),
+        (array[:, :2], "has the shape"),
+        (array.astype(np.float64), "of another type"),
+        (changed(array, np.nan), "not finite"),
+        (changed(array, -0.5), "negative"),
+        (changed(array, 1.5), "above 1"),
+    ):
+        rewrite(path, {tensor: wrong})
+        with pytest.raises(ModelFileError, match=message):
+            TWDA.load(path)
 
 
 def test_a_missing_file_and_a_folder_are_different_errors(tmp_path: Path) -> None:
@@ -216,7 +237,7 @@ def changed(array: Any, value: float) -> Any:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.5])
-@pytest.mark.parametrize("name", [name for name, learnt in ARRAYS.items() if learnt.axes != (ITERATIONS,)])
+@pytest.mark.parametrize("name", ALWAYS)
 def test_impossible_values_are_damage(saved: Path, name: str, value: float) -> None:
     tensor = ARRAYS[name].tensor_name
     rewrite(saved, {tensor: changed(read_tensors(saved, KIND, FORMAT)[1][tensor], value)})

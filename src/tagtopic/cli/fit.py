@@ -104,6 +104,9 @@ def fit(
     thinning: Annotated[
         int, typer.Option("--thinning", min=1, help="Sweeps of gibbs from one draw to the next; draws are averaged.")
     ] = 10,
+    n_draws: Annotated[
+        int, typer.Option("--draws", min=0, help="Draws of gibbs to keep in the model, for intervals.")
+    ] = 0,
     tol: Annotated[
         float, typer.Option("--tol", min=0.0, help="Stop when an iteration improves by less than this.")
     ] = 1e-5,
@@ -201,6 +204,7 @@ def fit(
         max_iter=max_iter,
         burn_in=burn_in,
         thinning=thinning,
+        n_draws=n_draws,
         tol=tol,
         validation_fraction=validation_fraction,
         patience=patience,

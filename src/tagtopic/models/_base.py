@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -39,6 +40,7 @@ from tagtopic.tagging.predictor import TagPredictor, fit_if_tagged
 from tagtopic.tagging.ranking import RankedTags
 
 if TYPE_CHECKING:
+    from tagtopic.models._intervals import TopicIntervals
     from tagtopic.tagging.audit import TagReport
     from tagtopic.tagging.explanation import Explanation
 
@@ -70,6 +72,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     init: str
     burn_in: int | None
     thinning: int
+    n_draws: int
     dtype: str
     learning: str
     batch_size: int
@@ -99,6 +102,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     latent_topic_prior_: Float64s
     tag_topic_prior_: Float64s
     topic_word_prior_: Float64s
+    topic_word_draws_: Floats
+    tag_topic_draws_: Floats
     bound_: Float64s
     validation_perplexity_: Float64s
     prior_updates_: tuple[int, ...]
@@ -372,6 +377,20 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             latent=self._latent,
         )
 
+    @property
+    def draws_(self) -> list[Parameters]:
+        """The kept draws of the parameters, or the parameters themselves if there are none.
+
+        Examples
+        --------
+        >>> sampled = TWDA(2, inference="gibbs", max_iter=40, n_draws=2, random_state=0).fit(corpus)
+        >>> len(sampled.draws_), len(model.draws_)
+        (2, 1)
+        """
+        parameters = self.parameters_
+        pairs = zip(self.topic_word_draws_, self.tag_topic_draws_, strict=True)
+        return [replace(parameters, psi=psi.T, theta=theta) for psi, theta in pairs] or [parameters]
+
     # ---- documents in the model's words and tags
 
     def transform(self, X: Any, *, tags: Any = None) -> NDArray[np.floating[Any]]:
@@ -595,6 +614,36 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         row = self.tag_topics_[number]
         return [(int(topic), float(row[topic])) for topic in np.argsort(-row, kind="stable")[:n]]
 
+    def tag_topic_intervals(self, level: float = 0.9) -> TopicIntervals:
+        """Compute credible intervals of the topic proportions of all tags, from the kept draws.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            The probability of an interval.
+
+        Returns
+        -------
+        TopicIntervals
+            The arrays ``mean``, ``low`` and ``high`` (n_tags, n_topics).
+
+        Raises
+        ------
+        ValueError
+            If the model has no draws, or the level is not between 0 and 1.
+
+        Examples
+        --------
+        >>> sampled = TWDA(2, inference="gibbs", max_iter=100, n_draws=5, random_state=0).fit(corpus)
+        >>> found = sampled.tag_topic_intervals(0.8)
+        >>> found.mean.shape, bool((found.low <= found.high).all())
+        ((4, 2), True)
+        """
+        from tagtopic.models._intervals import topic_intervals
+
+        check_is_fitted(self)
+        return topic_intervals(self.tag_topic_draws_, level)
+
     def tag_words(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
         """Rank the most probable words of a tag, under its mixture of topics.
 
@@ -703,8 +752,9 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return_latent : bool, default=False
             Return the weights of the latent tag too.
         intervals : float or None, default=None
-            A probability such as 0.9: sample each document's weights from their posterior, given the model's topics,
-            and return means and credible intervals.
+            A probability such as 0.9: sample each document's weights from their posterior, and return means and
+            credible intervals. They are given the model's topics, or include their uncertainty if draws were kept
+            (``n_draws``).
 
         Returns
         -------
@@ -734,7 +784,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             from tagtopic.models._intervals import weight_intervals
 
             corpus = self.aligned(X, tags)
-            sampled = weight_intervals(self.parameters_, corpus, intervals, LocalEngine(self.n_jobs))
+            sampled = weight_intervals(self.draws_, corpus, intervals, LocalEngine(self.n_jobs))
             return (sampled, self._infer(corpus).latent) if return_latent else sampled
         found = self._posteriors(X, tags)
         return (found.weights, found.latent) if return_latent else found.weights

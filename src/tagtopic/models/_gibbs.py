@@ -23,7 +23,7 @@ from tagtopic.inference.gibbs import add_topic_words, sampler_priors
 from tagtopic.inference.types import Parameters, Priors
 from tagtopic.models._batch import Fit
 from tagtopic.models._settings import FitSettings, fit_settings, initial_parameters
-from tagtopic.models._snapshot import Snapshot
+from tagtopic.models._snapshot import NO_DRAWS, Draws, Snapshot
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
@@ -35,6 +35,8 @@ COMPARED_WORDS = 2_000
 
 SWITCHED = 0.5
 """A topic has switched if it is less than this times as similar to its own average as to another topic's."""
+
+TINY = 1e-30
 
 SETTLED = 2e-3
 """The chain has settled if the mean log probability of a token changes by less, from one quarter of the draws' sweeps
@@ -75,6 +77,11 @@ class GibbsSampling(Fit):
         self._topic_sizes = np.zeros(len(parameters.mu))
         self._tag_sizes = np.zeros(len(parameters.theta))
         n_validated = 0 if validation is None or settings.patience is None else len(validation.rows)
+        self._draws = Draws(
+            np.zeros((settings.n_draws, *parameters.psi.shape), parameters.psi.dtype),
+            np.zeros((settings.n_draws, *parameters.theta.shape), parameters.psi.dtype),
+        )
+        self.n_kept = 0
         self._mixes: Floats = np.zeros((n_validated, len(parameters.mu)))
 
     @property
@@ -84,7 +91,8 @@ class GibbsSampling(Fit):
             self._average()
             self.n_averaged = 0  # the next draw replaces it
         parameters = replace(self.parameters, psi=self._psi, theta=self._theta.astype(self._psi.dtype))
-        return Snapshot(parameters, self.priors, self._topic_sizes, self._tag_sizes)
+        draws = Draws(*(values[: self.n_kept] for values in self._draws)) if self.n_kept else NO_DRAWS
+        return Snapshot(parameters, self.priors, self._topic_sizes, self._tag_sizes, draws)
 
     def iterate(self) -> None:
         """One sweep; if a draw is due, add it to the average."""
@@ -95,6 +103,7 @@ class GibbsSampling(Fit):
         if is_draw:
             self._note_switches()
             self._average()
+            self._keep(past // self.settings.thinning, sweep)
         self.history.bound.append(bound)
         self._validate_draw(averaged=is_draw)
         if len(self.history.bound) >= self.settings.max_iter:
@@ -108,7 +117,9 @@ class GibbsSampling(Fit):
             "token_topics": np.asarray(tokens.topics),
             "token_tags": np.asarray(tokens.tags),
             "mixes": self._mixes,
-            "averaging": np.array([self.n_averaged, self.settings.burn_in, self.settings.thinning]),
+            "averaging": np.array([self.n_averaged, self.n_kept, self.settings.burn_in, self.settings.thinning]),
+            "psi_draws": self._draws.psi,
+            "theta_draws": self._draws.theta,
             "switched": self.switched,
             "theta_average": self._theta,
             **self.snapshot.to_arrays(),
@@ -120,9 +131,12 @@ class GibbsSampling(Fit):
         self._psi, self._theta = np.array(saved.parameters.psi), np.array(arrays["theta_average"])
         self._topic_sizes, self._tag_sizes = np.array(saved.topic_sizes), np.array(saved.tag_sizes)
         self._mixes, self.switched = np.array(arrays["mixes"]), np.array(arrays["switched"])
-        n_averaged, *schedule = arrays["averaging"].tolist()
-        # max_iter may have changed, and burn_in with it: then the average begins anew
-        self.n_averaged = n_averaged if schedule == [self.settings.burn_in, self.settings.thinning] else 0
+        n_averaged, n_kept, *schedule = arrays["averaging"].tolist()
+        if schedule == [self.settings.burn_in, self.settings.thinning]:
+            self.n_averaged, self.n_kept = n_averaged, n_kept
+            self._draws = Draws(np.array(arrays["psi_draws"]), np.array(arrays["theta_draws"]))
+        else:  # max_iter has changed, and burn_in with it: the average begins anew
+            self.n_averaged = self.n_kept = 0
         self.sampler.restore(arrays["token_topics"], arrays["token_tags"])
 
     @property
@@ -150,6 +164,26 @@ class GibbsSampling(Fit):
         self._theta += share * (self._tag_topics() - self._theta)
         self._topic_sizes = self._topic_sizes + share * (counts.topics - self._topic_sizes)
         self._tag_sizes = self._tag_sizes + share * (counts.tags - self._tag_sizes)
+
+    def _keep(self, draw: int, sweep: int) -> None:
+        """Keep a draw (the first is 1) if it is one of ``n_draws``, evenly spread over the chain.
+
+        psi and theta are drawn from their posterior, given the assignments: Dirichlet distributions.
+        """
+        settings = self.settings
+        n_draws = (settings.max_iter - settings.burn_in) // settings.thinning
+        if draw * settings.n_draws // n_draws == (draw - 1) * settings.n_draws // n_draws:
+            return
+        counts, rng = self.sampler.counts, np.random.default_rng([self.seed, sweep])
+        psi, theta = self._draws.psi[self.n_kept], self._draws.theta[self.n_kept]
+        for first, last in cut_rows(len(psi), CHUNK_ROWS):
+            psi[first:last] = rng.standard_gamma(counts.word_topics[first:last] + self.priors.beta[first:last, None])
+        psi /= np.maximum(psi.sum(axis=0, dtype=np.float64), TINY)
+        for first, last in cut_rows(len(theta), CHUNK_ROWS):
+            theta[first:last] = rng.standard_gamma(counts.tag_topics[first:last] + self.priors.alpha)
+        theta += TINY  # of a tag without tokens and a small prior all may be zero
+        theta /= theta.sum(axis=1, keepdims=True, dtype=np.float64)
+        self.n_kept += 1
 
     def _tag_topics(self) -> Float64s:
         counts, alpha = self.sampler.counts, self.priors.alpha

@@ -1,13 +1,15 @@
-"""Credible intervals of tag weights, from Gibbs samples of each document's posterior."""
+"""Credible intervals of tag weights and of tags' topics, from samples of the posterior."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from tagtopic._core.arrays import Float64s, Floats
 from tagtopic._core.parallel import cut_rows
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 N_SAMPLES, BURN_IN = 1000, 200
 """Samples of a document's weights that are kept, and those discarded before them."""
+
+MIN_DRAWS = 5
+"""The least number of draws for intervals of topics."""
 
 CHUNK = 8
 """Documents per task."""
@@ -38,7 +43,7 @@ class WeightIntervals:
     mean, low, high : CSR array of shape (n_documents, n_tags)
         The posterior mean, and the lower and upper end of the interval.
     level : float
-        The probability that a weight lies in its interval, given the model's topics.
+        The probability that a weight lies in its interval.
 
     Examples
     --------
@@ -55,28 +60,80 @@ class WeightIntervals:
     level: float
 
 
-def weight_intervals(
-    parameters: Parameters, corpus: Corpus, level: float, engine: Engine, random_state: int = 0
-) -> WeightIntervals:
-    """Sample each document's weights; the result depends on neither threads nor other documents."""
+@dataclass(frozen=True)
+class TopicIntervals:
+    """Credible intervals of the topic proportions of tags.
+
+    Attributes
+    ----------
+    mean, low, high : ndarray of shape (n_tags, n_topics)
+        The posterior mean, and the lower and upper end of the interval.
+    level : float
+        The probability that a proportion lies in its interval.
+
+    Examples
+    --------
+    >>> from tagtopic.models._intervals import topic_intervals
+    >>> draws = np.array([[[0.2, 0.8]], [[0.4, 0.6]], [[0.3, 0.7]]])
+    >>> topic_intervals(draws, 0.9).mean.round(2).tolist()
+    [[0.3, 0.7]]
+    """
+
+    mean: Float64s
+    low: Float64s
+    high: Float64s
+    level: float
+
+
+def topic_intervals(draws: Floats, level: float) -> TopicIntervals:
+    """Compute intervals from draws of theta (draws, tags, topics)."""
+    _check_level("level", level)
+    if len(draws) < MIN_DRAWS:
+        raise ValueError(
+            f'the model has {len(draws)} draws, and intervals need {MIN_DRAWS} or more: fit with inference="gibbs" and '
+            "n_draws=20"
+        )
+    # of n draws, the interval from the i-th smallest to the i-th largest has the probability (n + 1 - 2 i) / (n + 1)
+    low, high = np.quantile(np.asarray(draws, np.float64), _ends(level), axis=0, method="weibull")
+    return TopicIntervals(np.asarray(draws.mean(axis=0, dtype=np.float64)), low, high, level)
+
+
+def _check_level(name: str, level: float) -> None:
     if not 0 < level < 1:
-        raise ValueError(f"intervals={level!r}: expected a probability between 0 and 1, such as 0.9")
-    model = kernel_parameters(parameters, method_of("map"))
+        raise ValueError(f"{name}={level!r}: expected a probability between 0 and 1, such as 0.9")
+
+
+def _ends(level: float) -> tuple[float, float]:
+    return (1 - level) / 2, (1 + level) / 2
+
+
+def weight_intervals(
+    draws: Sequence[Parameters], corpus: Corpus, level: float, engine: Engine, random_state: int = 0
+) -> WeightIntervals:
+    """Sample each document's weights under each draw of the parameters.
+
+    The result depends on neither threads nor other documents.
+    """
+    _check_level("intervals", level)
+    latent = draws[0].latent
+    models = [kernel_parameters(parameters, method_of("map")) for parameters in draws]
+    n_samples = -(-N_SAMPLES // len(models))
     documents = documents_of(corpus, 0, len(corpus))
     starts = documents.tag_starts
     table = np.empty((3, corpus.tags.nnz), np.float64)
-    ends = ((1 - level) / 2, (1 + level) / 2)
 
     def sample(part: tuple[int, int]) -> None:
         for d in range(*part):
             n_tags = int(starts[d + 1] - starts[d])
             if not n_tags:
                 continue
-            samples = np.empty((N_SAMPLES, n_tags + int(parameters.latent)))
-            draw_weights(documents, d, model, random_state, BURN_IN, samples)
+            samples = np.empty((len(models), n_samples, n_tags + int(latent)))
+            for i, model in enumerate(models):
+                draw_weights(documents, d, model, random_state + i, BURN_IN, samples[i])
+            weights = samples.reshape(-1, samples.shape[-1])[:, :n_tags]
             entries = slice(starts[d], starts[d + 1])
-            table[0, entries] = samples[:, :n_tags].mean(axis=0)
-            table[1:, entries] = np.quantile(samples[:, :n_tags], ends, axis=0)
+            table[0, entries] = weights.mean(axis=0)
+            table[1:, entries] = np.quantile(weights, _ends(level), axis=0)
 
     engine.map(sample, cut_rows(len(corpus), CHUNK))
     tags = corpus.tags
@@ -85,11 +142,11 @@ def weight_intervals(
 
 
 def intervals_if_quick(
-    parameters: Parameters, corpus: Corpus, level: float, *, max_steps: int = MAX_STEPS
+    draws: Sequence[Parameters], corpus: Corpus, level: float, *, max_steps: int = MAX_STEPS
 ) -> WeightIntervals | None:
     """Intervals for the one document of a corpus; None if it has no tags or words, or sampling would be slow."""
     n_words, n_tags = corpus.counts.nnz, corpus.tags.nnz
-    steps = (N_SAMPLES + BURN_IN) * n_words * (n_tags + 1)
+    steps = (N_SAMPLES + BURN_IN * len(draws)) * n_words * (n_tags + 1)
     if not n_tags or not n_words or steps > max_steps:
         return None
-    return weight_intervals(parameters, corpus, level, LocalEngine(1))
+    return weight_intervals(draws, corpus, level, LocalEngine(1))

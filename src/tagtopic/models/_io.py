@@ -227,6 +227,10 @@ def _check_values(model: TagTopicModel) -> None:
     """Raise for values that no fit gives, beyond those that ``_check_range`` found."""
     if model.components_.dtype != model.tag_topics_.dtype:
         raise ValueError(f"its topics are of type {model.components_.dtype}, its tags of {model.tag_topics_.dtype}")
+    if {model.topic_word_draws_.dtype, model.tag_topic_draws_.dtype} - {model.components_.dtype} and len(
+        model.tag_topic_draws_
+    ):
+        raise ValueError("its draws are of another type than its topics")
     if not len(model.components_):
         raise ValueError("it has no topics")
     if model.n_features_in_ != len(model.words_):
@@ -245,7 +249,9 @@ def _predictor(tensors: dict[str, Any], model: TagTopicModel) -> TagPredictor | 
 
 
 BY_TENSOR = {learnt.tensor_name: learnt for learnt in ARRAYS.values()}
-PROBABILITIES = ("components_", "tag_topics_", "topic_shares_", "tag_frequencies_")
+PROBABILITIES = (
+    "components_", "tag_topics_", "topic_shares_", "tag_frequencies_", "topic_word_draws_", "tag_topic_draws_"
+)  # fmt: skip
 
 
 def _plain(value: Any) -> Any:

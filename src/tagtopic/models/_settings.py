@@ -129,7 +129,7 @@ class FitSettings:
     """Iterations, tolerance, sweeps and priors of a fit.
 
     Without ``patience`` validation words, if there are any, only serve to estimate priors. After ``burn_in`` sweeps, a
-    sampler averages over every ``thinning``-th.
+    sampler averages over every ``thinning``-th, and keeps ``n_draws`` of these draws.
     """
 
     max_iter: int
@@ -139,6 +139,7 @@ class FitSettings:
     patience: int | None = None
     burn_in: int = 0
     thinning: int = 1
+    n_draws: int = 0
     summary: str = ""
     """The settings on which under- and overflow depend, for an error message."""
 
@@ -193,6 +194,7 @@ def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
         _check_whole(name, getattr(model, name), least=1)
     if model.burn_in is not None:
         _check_whole("burn_in", model.burn_in, least=0)
+    _check_whole("n_draws", model.n_draws, least=0)
     if not model.tol >= 0:
         raise ValueError(f"tol={model.tol!r}: expected a number from 0")
     check_validation(model.validation_fraction, model.patience)
@@ -246,6 +248,23 @@ def _check_sampling(model: TagTopicModel) -> None:
         raise ValueError(
             f"burn_in={model.burn_in}: expected fewer sweeps than max_iter={model.max_iter}, for there to be a draw"
         )
+    n_draws = _draws_of_chain(model)
+    if model.n_draws > n_draws:
+        raise ValueError(
+            f"n_draws={model.n_draws}: max_iter={model.max_iter} sweeps with thinning={model.thinning} give {n_draws} "
+            "draws after burn-in"
+        )
+
+
+def _schedule(model: TagTopicModel) -> tuple[int, int]:
+    """Burn-in and thinning; every chain has at least one draw, its last."""
+    burn_in = model.max_iter // 2 if model.burn_in is None else model.burn_in
+    return burn_in, max(1, min(model.thinning, model.max_iter - burn_in))
+
+
+def _draws_of_chain(model: TagTopicModel) -> int:
+    burn_in, thinning = _schedule(model)
+    return (model.max_iter - burn_in) // thinning
 
 
 def require_tags(corpus: CorpusLike) -> None:
@@ -276,12 +295,12 @@ def validation_share(model: TagTopicModel, corpus: CorpusLike) -> float | None:
 def fit_settings(model: TagTopicModel, corpus: CorpusLike) -> FitSettings:
     """The settings of a fit of this corpus."""
     patience = None if model.validation_fraction is None else model.patience
-    burn_in = model.max_iter // 2 if model.burn_in is None else model.burn_in
-    # every chain has at least one draw, its last
-    thinning = min(model.thinning, model.max_iter - burn_in) if burn_in < model.max_iter else model.thinning
+    burn_in, thinning = _schedule(model)
     learning = prior_learning(model, corpus)
     summary = _summary(model)
-    return FitSettings(model.max_iter, model.tol, model.sweeps, learning, patience, burn_in, thinning, summary)
+    return FitSettings(
+        model.max_iter, model.tol, model.sweeps, learning, patience, burn_in, thinning, int(model.n_draws), summary
+    )
 
 
 def _summary(model: TagTopicModel) -> str:

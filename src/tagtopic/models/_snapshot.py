@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Float64s
+from tagtopic._core.arrays import Float64s, Floats
 from tagtopic.inference.types import CountTotals, Parameters, Priors
 
-TOPICS, WORDS, TAGS, ITERATIONS = "topics", "words", "tags", "iterations"
+TOPICS, WORDS, TAGS, ITERATIONS, DRAWS = "topics", "words", "tags", "iterations", "draws"
 
 MODEL_DTYPE = "float32 or float64"
 """The dtype that the setting ``dtype`` asks for."""
@@ -73,12 +73,12 @@ class Learnt:
 
     def stored(self, array: NDArray[Any]) -> NDArray[Any]:
         """The attribute as it is stored, and the other way round."""
-        return array.T if self.transposed else array
+        return array.swapaxes(-1, -2) if self.transposed and array.ndim > 1 else array
 
     @property
     def stored_axes(self) -> tuple[str, ...]:
         """The axes in snapshots, checkpoints and the model file."""
-        return self.axes[::-1] if self.transposed else self.axes
+        return (*self.axes[:-2], self.axes[-1], self.axes[-2]) if self.transposed else self.axes
 
 
 SCHEMA = (
@@ -94,6 +94,9 @@ SCHEMA = (
     Learnt(None, (TOPICS,), symbol="topic_sizes", path="topic_sizes"),
     Learnt(None, (TOPICS,), symbol="topic_totals", path="parameters.totals.topics", batch_only=True),
     Learnt(None, (TAGS,), symbol="tag_totals", path="parameters.totals.tags", batch_only=True),
+    # kept draws of a sampler
+    Learnt("topic_word_draws_", (DRAWS, TOPICS, WORDS), MODEL_DTYPE, path="draws.psi", transposed=True, optional=True),
+    Learnt("tag_topic_draws_", (DRAWS, TAGS, TOPICS), MODEL_DTYPE, path="draws.theta", optional=True),
     # from the corpus, the topics' sizes and the history of the fit
     Learnt("word_counts_", (WORDS,)),
     Learnt("tag_frequencies_", (TAGS,)),
@@ -120,6 +123,16 @@ LATENT = "latent"
 """An array of two numbers in a checkpoint: the latent tag's weight prior, and whether there is a latent tag."""
 
 
+class Draws(NamedTuple):
+    """Draws of psi (draws, words, topics) and theta (draws, tags, topics) from the posterior; none are empty arrays."""
+
+    psi: Floats
+    theta: Floats
+
+
+NO_DRAWS = Draws(np.empty(0), np.empty(0))
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """A model after some iteration: parameters, priors, and the expected tokens of each topic and tag behind them."""
@@ -128,6 +141,7 @@ class Snapshot:
     priors: Priors
     topic_sizes: Float64s
     tag_sizes: Float64s
+    draws: Draws = NO_DRAWS
 
     def to_arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
         """All as arrays, with ``prefix`` before their names."""
@@ -172,6 +186,7 @@ def snapshot_shapes(sizes: Sizes) -> Shapes:
 def check_shapes(model: Any) -> None:
     """Raise unless the shapes of a model's learnt arrays fit together."""
     sizes = {TOPICS: len(model.components_), WORDS: len(model.words_), TAGS: len(model.tag_names_)}
+    sizes[DRAWS] = len(model.tag_topic_draws_)
     for name, learnt in ARRAYS.items():
         found = getattr(model, name).shape
         if ITERATIONS in learnt.axes or (learnt.optional and found == (0,)):  # empty: a file of an earlier version

@@ -47,6 +47,9 @@ class LDA(TagTopicModel):
         Sweeps of ``inference="gibbs"`` before the first draw; None is half of ``max_iter``.
     thinning : int, default=10
         Sweeps of ``inference="gibbs"`` from one draw to the next. The parameters are averages over the draws.
+    n_draws : int, default=0
+        Draws of ``inference="gibbs"`` that are kept in the model, each as large as the parameters. With them, intervals
+        include the uncertainty of the topics.
     dtype : {"float32", "float64"}, default="float32"
         ``"float64"`` takes about twice the time.
     learning : {"batch", "online"}, default="batch"
@@ -106,6 +109,10 @@ class LDA(TagTopicModel):
         Whether the objective converged within ``max_iter`` iterations.
     interrupted_ : bool
         Whether Ctrl-C ended the fit.
+    topic_word_draws_ : ndarray of shape (n_draws, n_topics, n_words) or (0,)
+        Draws of ``components_`` from the posterior.
+    tag_topic_draws_ : ndarray of shape (n_draws, n_tags, n_topics) or (0,)
+        Draws of ``tag_topics_``.
     bound_ : ndarray of shape (n_iter,)
         The objective after each iteration; not comparable across prior updates.
     validation_perplexity_ : ndarray of shape (n_iter,) or (0,)
@@ -164,6 +171,7 @@ class LDA(TagTopicModel):
         init: str = "merged",
         burn_in: int | None = None,
         thinning: int = 10,
+        n_draws: int = 0,
         dtype: str = "float32",
         learning: str = "batch",
         batch_size: int = 2048,
@@ -186,6 +194,7 @@ class LDA(TagTopicModel):
         self.init = init
         self.burn_in = burn_in
         self.thinning = thinning
+        self.n_draws = n_draws
         self.dtype = dtype
         self.learning = learning
         self.batch_size = batch_size

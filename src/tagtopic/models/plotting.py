@@ -116,7 +116,7 @@ def plot_document(model: TagTopicModel, document: Any, tags: Any) -> Any:
     order = np.argsort(-weights, kind="stable")[::-1]
     names = [_label(corpus.tag_names[corpus.tags.indices[entry]], 50) for entry in order]
     trace = _bars(names, weights[order].tolist())
-    drawn = intervals_if_quick(model.parameters_, corpus, INTERVAL)
+    drawn = intervals_if_quick(model.draws_, corpus, INTERVAL)
     if drawn is not None:
         trace.error_x = {
             "type": "data",

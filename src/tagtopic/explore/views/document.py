@@ -139,7 +139,7 @@ def _weighted_tags(explorer: Explorer, one: Corpus, weights: Any) -> tuple[Weigh
     """The document's tags by weight: the weights as in ``tag_weights``, the intervals from Gibbs samples."""
     values = np.asarray(weights, np.float64)
     intervals: list[tuple[float | None, float | None]] = [(None, None)] * len(values)
-    sampled = intervals_if_quick(explorer.model.parameters_, one, INTERVAL)
+    sampled = intervals_if_quick(explorer.model.draws_, one, INTERVAL)
     if sampled is not None:
         intervals = list(zip(sampled.low.data.tolist(), sampled.high.data.tolist(), strict=True))
     names = [one.tag_names[j] for j in one.tags.indices]
