@@ -155,20 +155,13 @@ def test_ctrl_c_in_a_fit_ends_the_run_without_a_stored_cell(
     assert not (tmp_path / "cells").exists()
 
 
-def test_an_error_is_a_row_of_the_table_and_listed_on_the_page(
-    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tagtopic.experiments import models
-
-    broken = models.MODEL_SPECS["TWDA"].__class__("tagtopic.models", "TWDA", {"max_iter": 0}, {}, {})
-    monkeypatch.setitem(models.MODEL_SPECS, "TWDA", broken)
-    plan = Plan(quick=True, topics=(2,), models=("TWDA", "TWTM"), jobs=1)
-    result = run("noise", dataset, tmp_path, plan)
+def test_an_error_is_a_row_of_the_table_and_listed_on_the_page(dataset: Dataset, tmp_path: Path) -> None:
+    result = run("noise", dataset, tmp_path, Plan(quick=True, topics=(2, 0), models=("TWDA",), jobs=1))
     errors = [row for row in result.rows if row.get("error")]
-    assert [(row["model"], row["error"]) for row in errors] == [
-        ("TWDA", "ValueError: max_iter=0: expected a whole number from 1")
+    assert [(row["model"], row["topics"], row["error"]) for row in errors] == [
+        ("TWDA", 0, "ValueError: n_topics=0: expected a whole number from 1")
     ]
-    assert "max_iter=0: expected" in (tmp_path / "noise.md").read_text()
+    assert "n_topics=0: expected" in (tmp_path / "noise.md").read_text()
     assert pq.read_table(tmp_path / "noise.parquet")["error"].null_count == len(result.rows) - 1
 
 
