@@ -44,6 +44,19 @@ def test_blas_has_one_thread_until_the_last_user_leaves() -> None:
     assert blas_threads() == before
 
 
+def test_blas_has_one_thread_in_any_thread() -> None:
+    def limited(_: int) -> set[int]:
+        with one_blas_thread():
+            return set(blas_threads())
+
+    before = blas_threads()
+    assert limited(0) == {1}  # this thread is the first to set the limit
+    with ThreadPool(4) as pool:
+        assert pool.map(limited, range(8)) == [{1}] * 8
+    assert limited(0) == {1}
+    assert blas_threads() == before
+
+
 def test_n_jobs_follows_scikit_learn() -> None:
     cores = effective_n_jobs(None)
     assert effective_n_jobs(-1) == cores

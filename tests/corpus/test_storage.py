@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tagtopic import TWDA
 from tagtopic.corpus import Corpus, TagRules, storage
 
 
@@ -172,3 +173,24 @@ def test_a_corpus_whose_replacement_was_killed_is_still_opened(corpus: Corpus, t
     assert Corpus.open(tmp_path / "c").fingerprint() == corpus.fingerprint()
     corpus.save(tmp_path / "c")
     assert list(tmp_path.iterdir()) == [tmp_path / "c"]
+
+
+def test_an_id_that_is_not_utf8_is_an_error_that_names_the_file(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.save(tmp_path / "c")
+    file = tmp_path / "c" / "ids.bytes.npy"
+    file.write_bytes(file.read_bytes()[:-1] + b"\xff")
+    ids = Corpus.open(tmp_path / "c").ids
+    for read in (lambda: list(ids), lambda: ids[-1]):
+        with pytest.raises(ValueError, match=r"name 2 is not valid UTF-8 of .*ids\.bytes\.npy, which is damaged: make"):
+            read()
+
+
+def test_a_negative_count_in_a_file_is_refused_by_every_question(tmp_path: Path) -> None:
+    counts, tags = np.eye(4, dtype=int) + 1, [["a"], ["b"]] * 2
+    model = TWDA(2, max_iter=2, random_state=0).fit(counts, tags=tags)
+    Corpus.from_counts(counts, tags).save(tmp_path / "c")
+    file = tmp_path / "c" / "counts.data.npy"
+    file.write_bytes(file.read_bytes()[:-4] + np.int32(-5).tobytes())
+    for question in ("transform", "predict_tags", "perplexity", "rank_tags", "audit_tags", "fit"):
+        with pytest.raises(ValueError, match=r"c is damaged: in counts, row 3 has the value -5"):
+            getattr(model, question)(Corpus.open(tmp_path / "c"))

@@ -1,5 +1,7 @@
 """The audit finds tags that were assigned to documents at random."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -77,6 +79,15 @@ def test_training_documents_are_scored_like_new_ones(model: TWDA) -> None:
     own = np.mean([entry.plausibility for entry, wrong in zip(report.entries, is_noise, strict=True) if not wrong])
     fresh = np.mean([entry.plausibility for entry in model.audit_tags(TEST).entries])
     assert own == pytest.approx(fresh, abs=0.06)
+
+
+def test_an_audit_has_the_same_bits_in_any_thread(model: TWDA) -> None:
+    here = model.audit_tags(TEST)
+    with ThreadPoolExecutor(8) as pool:
+        others = list(pool.map(lambda _: model.audit_tags(TEST), range(8)))
+    for there in others:
+        for name in ("plausibility", "p_value", "weight"):
+            np.testing.assert_array_equal(there.entries.column(name), here.entries.column(name))
 
 
 def test_a_noise_tag_is_among_the_least_plausible() -> None:

@@ -123,14 +123,29 @@ class _BlasLimit:
 
         with self.lock:
             if not self.users:
-                self.limits = threadpool_limits(1)
+                _release_openblas()
+                self.limits = threadpool_limits(1, user_api="blas")
             self.users += 1
 
     def leave(self) -> None:
         with self.lock:
             self.users -= 1
             if not self.users:
+                _release_openblas()
                 self.limits.restore_original_limits()
+                _release_openblas()
+
+
+def _release_openblas() -> None:
+    """Let this thread set the limit of OpenBLAS.
+
+    In recent threadpoolctl only the first thread that has set it can; in all others it silently does nothing.
+    """
+    import threadpoolctl
+
+    release = getattr(getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
 
 
 _LIMIT = _BlasLimit()
@@ -138,9 +153,16 @@ _LIMIT = _BlasLimit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread: with other numbers it sums in another order, and bits would differ."""
+    """Limit BLAS to one thread: with other numbers it sums in another order, and bits would differ.
+
+    The limit of BLAS is the process's, that of OpenMP each thread's own.
+    """
+    from threadpoolctl import threadpool_limits
+
     _LIMIT.enter()
+    openmp = threadpool_limits(1, user_api="openmp")
     try:
         yield
     finally:
+        openmp.restore_original_limits()
         _LIMIT.leave()

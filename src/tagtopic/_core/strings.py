@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import offsets_of, take_row_range, take_rows
 from tagtopic._core.hashing import EMPTY, fill_slots, find_slot, hash_strings, n_slots_for
 from tagtopic._core.jit import compiled
+from tagtopic._core.memmap import file_of
 
 MAX_STRINGS = 2**31 - 2
 
@@ -116,7 +117,10 @@ class StringArray(Sequence[str]):
         i = index + len(self) if index < 0 else index
         if not 0 <= i < len(self):
             raise IndexError(f"there is no name {index}: there are {len(self)} names")
-        return self._bytes[self._offsets[i] : self._offsets[i + 1]].tobytes().decode()
+        try:
+            return self._bytes[self._offsets[i] : self._offsets[i + 1]].tobytes().decode()
+        except UnicodeDecodeError:
+            raise self._not_a_string(i) from None
 
     def __iter__(self) -> Iterator[str]:
         block = 4096  # decode from one bytes object a block: far fewer array slices than one a string
@@ -124,8 +128,16 @@ class StringArray(Sequence[str]):
             offsets = self._offsets[first : first + block + 1].tolist()
             data = self._bytes[offsets[0] : offsets[-1]].tobytes()
             base = offsets[0]
-            for start, stop in pairwise(offsets):
-                yield data[start - base : stop - base].decode()
+            for i, (start, stop) in enumerate(pairwise(offsets), first):
+                try:
+                    yield data[start - base : stop - base].decode()
+                except UnicodeDecodeError:
+                    raise self._not_a_string(i) from None
+
+    def _not_a_string(self, i: int) -> ValueError:
+        file = file_of(self._bytes)
+        where = "" if file is None else f" of {file}, which is damaged: make {file.parent} again from its source"
+        return ValueError(f"name {i} is not valid UTF-8{where}")
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, StringArray):
