@@ -7,7 +7,9 @@ what is killed is certainly at work.
 from __future__ import annotations
 
 import os
+import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -188,3 +190,40 @@ def in_reduce(session: Any, folder: Path) -> None:
         return results
 
     session.cluster.shuffle = held
+
+
+WITHOUT_TAGTOPIC = """#!/bin/sh
+PYTHONPATH=$(echo "$PYTHONPATH" | tr ':' '\\n' | grep spark | paste -sd:) exec {python} -S "$@"
+"""
+ON_ONE_MACHINE = """
+from tagtopic import LDA
+from tagtopic.engines import SparkEngine
+
+with SparkEngine(master="local[1]") as engine:
+    conf = engine.spark.sparkContext.getConf()
+    print(conf.get("spark.driver.bindAddress"), conf.get("spark.driver.host"))
+    LDA(2, max_iter=1).fit([[1, 2], [3, 4]], engine=engine)
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "message"),
+    [
+        (WITHOUT_TAGTOPIC, r"^ValueError: \S+ has no tagtopic for .*, and the driver has tagtopic "),
+        ("#!/bin/missing\n", r"SparkJobError: \S+ cannot start \S+worker-python: set PYSPARK_PYTHON"),
+    ],
+)
+def test_a_machine_whose_python_cannot_be_used_is_named(tmp_path: Path, wrapper: str, message: str) -> None:
+    python = tmp_path / "worker-python"
+    python.write_text(wrapper.format(python=sys.executable))
+    python.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", ON_ONE_MACHINE],
+        env={**os.environ, "PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[0] == "127.0.0.1 127.0.0.1"  # nobody else can reach the driver
+    assert re.search(message, done.stderr.splitlines()[-1])
+    assert "Py4J" not in done.stderr.splitlines()[-1]

@@ -27,7 +27,7 @@ from tagtopic.engines.distributed.tasks import (
     StoreReceived,
     Task,
 )
-from tagtopic.engines.spark.context import check_executors, executors_of, wait_for_executors
+from tagtopic.engines.spark.context import check_executors, executors_of, job_errors, wait_for_executors
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
@@ -83,9 +83,10 @@ class SpreadPlacement:
         """Spread the partitions over the executors."""
         partitions: RDD[Partition] = context.parallelize(self.partitions, len(self.partitions))
         # workers of different executors become ready at different times; partitions are fairly divided only after that
-        partitions.foreachPartition(prepare)
         placed = partitions.map(_hold_core).cache()
-        placed.count()
+        with job_errors():
+            partitions.foreachPartition(prepare)
+            placed.count()
         return placed
 
     def remove(self, rdd: RDD[Partition]) -> None:
@@ -106,7 +107,8 @@ class SourcePlacement:
 
     def place(self, context: SparkContext, prepare: Prepare) -> RDD[Partition]:
         """Return the partitions, which are placed already."""
-        self.rdd.foreachPartition(prepare)
+        with job_errors():
+            self.rdd.foreachPartition(prepare)
         return self.rdd
 
     def remove(self, rdd: RDD[Partition]) -> None:
@@ -212,7 +214,8 @@ class SparkExecutors:
             results: list[Any] = []
             try:
                 for outs in np.array_split(np.arange(n_out), n_jobs):
-                    results = self.context.runJob(reduced, list, outs.tolist())
+                    with job_errors():
+                        results = self.context.runJob(reduced, list, outs.tolist())
                     if any(result is None for result in results):
                         break
                     yield from results
@@ -263,7 +266,8 @@ class SparkExecutors:
             yield wave
 
     def _job(self, task: Callable[[Iterable[Partition]], Iterable[Any]], partitions: Iterable[int]) -> list[Any]:
-        return self.context.runJob(self.rdd, task, list(partitions))
+        with job_errors():
+            return self.context.runJob(self.rdd, task, list(partitions))
 
     def _place_anew_if_grown(self) -> None:
         """Let executors that were added since the last placement have their share."""

@@ -1,15 +1,19 @@
 """The Spark context of an engine: the caller's, which is left unchanged, or one that the engine opens.
 
-Also checks what Spark needs: pyspark and Java on this machine, tagtopic on the executors.
+Also checks what Spark needs (pyspark and Java on this machine, tagtopic on the executors), and turns the errors of jobs
+into one sentence.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 INSTALL = "pip install 'tagtopic[spark]'"
 APPLICATION = "tagtopic"
 PROBES = 4
-"""Tasks that check the executors' Python; a few, so that more than one executor is checked."""
+"""Tasks per executor that check its Python: some executors may take more than their share of them."""
 
 MAX_WAIT = 120.0
 """Seconds to wait for the first executor."""
@@ -45,6 +49,28 @@ DEFAULTS = {
 
 _checked: set[str] = set()
 """Applications whose executors have been checked."""
+
+
+TRACEBACK = "Traceback (most recent call last)"
+
+MACHINE = re.compile(r"\(TID \d+\) \((\S+) executor \S+\)")
+"""The machine of a failed task in a message of Spark's."""
+
+PYTHON = "set PYSPARK_PYTHON to a Python that every machine has"
+HINTS = (
+    (r"No module named 'tagtopic", f"has no tagtopic {__version__}: install it for the Python that Spark uses there"),
+    (r"Python in worker has different version", f"has another Python than the driver: {PYTHON}"),
+    (r'Cannot run program "([^"]*)"', rf"cannot start \1: {PYTHON}"),
+    (
+        r"No space left on device",
+        "has a full disk (No space left on device): free space in its spark.local.dir",
+    ),
+)
+"""What often goes wrong on a machine: how it is recognised, and what to say of the machine."""
+
+
+class SparkJobError(RuntimeError):
+    """A job failed on the cluster; the message names the machine and the cause."""
 
 
 class SparkMissingError(ImportError):
@@ -85,11 +111,52 @@ def open_context(master: str, config: Mapping[str, str]) -> SparkContext:
         )
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = dict(DEFAULTS)
-    if "//127.0.0.1" in master:
-        # executors that listen on the loopback address may not reach the driver under the host's name
+    if is_local(master):
+        # nobody else has to reach the driver, and executors on the loopback address may not under the host's name
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     conf = SparkConf().setMaster(master).setAppName(APPLICATION)
     return SparkContext(conf=conf.setAll(list((settings | dict(config)).items())))
+
+
+def is_local(master: str) -> bool:
+    """Return whether a master and its executors are on this machine."""
+    return master.startswith("local") or re.match(r"spark://(127\.0\.0\.1|localhost)(:|$)", master) is not None
+
+
+@contextmanager
+def job_errors() -> Iterator[None]:
+    """Raise errors of Spark's jobs as a `SparkJobError`; their own messages are pages of Java's."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (import_module("py4j.protocol").Py4JError, PySparkException) as error:
+        raise SparkJobError(describe_failure(str(error))) from None
+
+
+def describe_failure(text: str) -> str:
+    """Return the cause in a message of Spark's, with the machine of the task that failed."""
+    found = MACHINE.search(text)
+    machine = found[1] if found else "an executor"
+    for pattern, hint in HINTS:
+        if match := re.search(pattern, text):
+            return f"{machine} {match.expand(hint)}"
+    line, cause = _cause(text)
+    is_own = line.startswith("tagtopic.")  # about the documents, wherever they were read
+    return f"a task failed on {machine}: {cause}" if found and not is_own else cause
+
+
+def _cause(text: str) -> tuple[str, str]:
+    """Return the line that names the cause, and its message; the others name places in Spark."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    tracebacks = [i for i, line in enumerate(lines) if TRACEBACK in line]
+    if tracebacks:  # of Python on an executor: the exception follows it, not indented
+        raised = (line for line in lines[tracebacks[-1] + 1 :] if not line[0].isspace() and line.strip("^~"))
+        line = next(raised, lines[-1])
+        return line, line.partition("Error: ")[2] or line
+    java = (line.removeprefix(": ") for line in lines if line.startswith(": "))
+    line = next(java, lines[0] if lines else "")
+    return line, line
 
 
 def context_of(session: Any) -> SparkContext:
@@ -157,21 +224,26 @@ def check_executors(context: SparkContext) -> None:
     if context.applicationId in _checked:
         return
 
-    def version(probes: Any) -> list[str]:  # pickled by value: it must run where there is no tagtopic
-        for _ in probes:  # all of them, or Spark ends the Python worker
+    def probe(items: Any) -> list[tuple[str, str, str]]:  # pickled by value: it must run where there is no tagtopic
+        import platform
+        import sys
+
+        for _ in items:  # all of them, or Spark ends the Python worker
             pass
         try:
             from tagtopic._version import __version__ as installed
         except ImportError:
-            import sys
+            installed = ""
+        return [(platform.node(), sys.executable, str(installed))]
 
-            return [f"none for {sys.executable}"]
-        return [str(installed)]
-
-    found = set(context.parallelize(range(PROBES), PROBES).mapPartitions(version).collect())
-    if found != {__version__}:
-        raise ValueError(
-            f"executors have other versions of tagtopic ({', '.join(sorted(found))}) than the driver ({__version__}): "
-            "install the same one for the Python that they use (PYSPARK_PYTHON)"
-        )
+    n_probes = PROBES * max(1, len(executors_of(context)) - 1)
+    with job_errors():
+        found = set(context.parallelize(range(n_probes), n_probes).mapPartitions(probe).collect())
+    for machine, python, installed in sorted(found):
+        if installed != __version__:
+            has = f"tagtopic {installed}" if installed else "no tagtopic"
+            raise ValueError(
+                f"{machine} has {has} for {python}, and the driver has tagtopic {__version__}: install the same one "
+                "for the Python that Spark uses there, or set PYSPARK_PYTHON"
+            )
     _checked.add(context.applicationId)

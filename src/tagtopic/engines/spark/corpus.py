@@ -60,6 +60,7 @@ from tagtopic.engines.distributed.vocabulary import (
     merge_arrays,
 )
 from tagtopic.engines.spark.cluster import SourcePlacement, SparkExecutors
+from tagtopic.engines.spark.context import job_errors
 from tagtopic.engines.spark.source import Source
 
 if TYPE_CHECKING:
@@ -278,9 +279,10 @@ class SparkCorpus(RemoteCorpus):
         """Return a block, read again from its source, for an executor that has lost it."""
         if not with_documents:
             return BlockData(None, self.n_words, self.n_tags, None)
-        found: list[CountedBlock] = self.context.runJob(
-            self._stored.counted, SelectBlocks(frozenset([number])), [number >> PART_BITS]
-        )
+        with job_errors():
+            found: list[CountedBlock] = self.context.runJob(
+                self._stored.counted, SelectBlocks(frozenset([number])), [number >> PART_BITS]
+            )
         return found[0].data
 
     def close(self) -> None:
@@ -310,7 +312,8 @@ class _StoredBlocks:
         self.home = uuid.uuid4().hex
         self.counted: RDD[CountedBlock] = source.batches.mapPartitionsWithIndex(count)
         self._stored: RDD[list[BlockSummary]] = self.counted.mapPartitions(StoreBlocks(self.home)).cache()
-        stored = self._stored.collect()
+        with job_errors():
+            stored = self._stored.collect()
         sizes = [block for part in stored for block in part]
         self.digest = sum(block.digest for block in sizes) % 2**64
         self.document_sizes = (
@@ -389,7 +392,8 @@ class ClusterPasses:
         counting = count(shared, self.source.kind, self.request, self.rules, self.n_buckets)
         shuffled = self.source.batches.mapPartitionsWithIndex(counting).partitionBy(self.n_buckets, int)
         try:
-            return list(self.context.runJob(shuffled, add, list(range(self.n_buckets))))
+            with job_errors():
+                return list(self.context.runJob(shuffled, add, list(range(self.n_buckets))))
         finally:
             shuffled.cleanShuffleDependencies()
             shared.destroy()
@@ -413,14 +417,15 @@ def _choose(
     rules: TextRules, tag_rules: TagRules,
 ) -> Vocabulary:  # fmt: skip
     # totals have a partition of their own; the shuffle files of the others exist when it is computed
-    totals: list[PartitionTotals] = sorted(context.runJob(shuffled, _values, [n_buckets]))
+    with job_errors():
+        totals: list[PartitionTotals] = sorted(context.runJob(shuffled, _values, [n_buckets]))
     check_reports([part.report for part in totals], skip=request.skips_errors)
     sizes = tuple(part.report.n_documents for part in totals)
     if not sum(sizes):
         raise ReadError("the source has no documents")
-    buckets: list[TermCounts] = context.runJob(
-        shuffled, MergeBucket(rules, tag_rules, sum(sizes)), list(range(n_buckets))
-    )
+    with job_errors():
+        merge = MergeBucket(rules, tag_rules, sum(sizes))
+        buckets: list[TermCounts] = context.runJob(shuffled, merge, list(range(n_buckets)))
     words = WordTally()
     for bucket in buckets:
         words.add(bucket.words)

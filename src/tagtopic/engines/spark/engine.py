@@ -31,7 +31,15 @@ from tagtopic.engines.distributed.weight_updates import AVERAGES
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors, empty_posterior, initial_posterior
 from tagtopic.engines.spark.cluster import Placement, SparkExecutors, SpreadPlacement
-from tagtopic.engines.spark.context import context_of, open_context, require_pyspark, session_of
+from tagtopic.engines.spark.context import (
+    SparkJobError,
+    context_of,
+    describe_failure,
+    job_errors,
+    open_context,
+    require_pyspark,
+    session_of,
+)
 from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
 from tagtopic.engines.spark.frames import apply_model, read_frame
 from tagtopic.engines.spark.source import is_readable, open_source
@@ -45,7 +53,6 @@ if TYPE_CHECKING:
 
 
 TAG_WEIGHTS = "tag_weights"
-TRACEBACK = "Traceback (most recent call last)"
 
 MASTERS = re.compile(r"yarn$|spark://.|k8s://.|local($|[\[-])")
 """Addresses of clusters."""
@@ -152,19 +159,12 @@ class SparkEngine(Engine):
             return ()
         from pyspark.errors import PySparkException
 
-        return import_module("py4j.protocol").Py4JError, PySparkException
+        return import_module("py4j.protocol").Py4JError, PySparkException, SparkJobError
 
     @classmethod
     def describe_error(cls, error: Exception) -> str:
-        """Return the line of an error of Spark's that names the cause; the others name places in Spark."""
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        tracebacks = [i for i, line in enumerate(lines) if TRACEBACK in line]
-        if tracebacks:  # of Python on an executor: the exception follows it, not indented
-            raised = (line for line in lines[tracebacks[-1] + 1 :] if not line[0].isspace() and line.strip("^~"))
-            line = next(raised, lines[-1])
-            return line.partition("Error: ")[2] or line
-        java = (line.removeprefix(": ") for line in lines if line.startswith(": "))
-        return next(java, lines[0] if lines else type(error).__name__)
+        """Return the cause of an error of Spark's, with the machine of the task that failed."""
+        return str(error) if isinstance(error, SparkJobError) else describe_failure(str(error)) or type(error).__name__
 
     def can_read(self, source: Any, format: str | None = None) -> bool:
         """Return whether executors read these files: Parquet, JSON Lines, plain text, and any address."""
@@ -180,7 +180,8 @@ class SparkEngine(Engine):
         read = read_frame(self.spark, source, request, options.pop("format", None))
         on_error = request.on_error
         answered = apply_model(model, read.frame, answers=answers, on_error=on_error, **read.columns, **options)
-        answered.write.parquet(target)
+        with job_errors():
+            answered.write.parquet(target)
         if TAG_WEIGHTS not in answers:
             return True
         written = self.spark.read.parquet(target)

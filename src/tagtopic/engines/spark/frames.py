@@ -23,7 +23,7 @@ from tagtopic.corpus.builder import DocumentBatch
 from tagtopic.corpus.reading.errors import ReadError
 from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.engines.distributed.reading import LINES, PartitionReader, ReadReport, batch_to_bytes, check_reports
-from tagtopic.engines.spark.context import require_pyspark
+from tagtopic.engines.spark.context import job_errors, require_pyspark
 from tagtopic.engines.spark.source import MAX_ORDERED_FILES, Source, merged_tables, open_source, paths_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def read_frame(session: SparkSession, source: Any, request: ReadOptions, given: 
     """Read files (a path, glob, folder, address, or a list of them), or raise if there is an error in them."""
     opened = open_source(session, source, request, given)
     request = replace(request, format=opened.kind)
-    reports = opened.batches.mapPartitionsWithIndex(CheckPartition(opened.kind, request)).collect()
+    with job_errors():
+        reports = opened.batches.mapPartitionsWithIndex(CheckPartition(opened.kind, request)).collect()
     check_reports(reports, skip=request.skips_errors)
     if opened.kind not in LINES:
         columns = {"text": request.text_columns, "tags": request.tag_columns, "tag_separator": request.tag_separator}
