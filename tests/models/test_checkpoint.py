@@ -236,13 +236,3 @@ def test_a_fit_that_converged_is_not_run_again(tmp_path: Path) -> None:
     assert model.converged_
     assert model.fit(CORPUS).n_iter_ == n_iter
     assert model.converged_
-
-
-def test_a_fit_goes_on_if_its_checkpoints_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    path = tmp_path / "file" / "checkpoint"  # in a file, as if the disk were full
-    with pytest.warns(UserWarning, match=r"checkpoint cannot be written after iteration 2 .*: the fit goes on") as seen:
-        model = TWDA(4, random_state=0, max_iter=6, checkpoint=path, checkpoint_every=2).fit(CORPUS)
-    assert len([warning for warning in seen if "checkpoint" in str(warning.message)]) == 1
-    assert str(path) in str(seen[0].message)
-    np.testing.assert_array_equal(model.components_, TWDA(4, random_state=0, max_iter=6).fit(CORPUS).components_)

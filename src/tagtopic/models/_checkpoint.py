@@ -7,6 +7,7 @@ one remains whatever happens.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 from dataclasses import asdict, dataclass
@@ -40,6 +41,10 @@ CHANGEABLE_SETTINGS = (
     "tag_predictor",
 )  # fmt: skip
 """Settings that may change before a fit is resumed: an iteration does not depend on them."""
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a full disk; after others, as in a folder that cannot be written, the model could not be saved either."""
 
 
 class CheckpointError(ValueError):
@@ -137,12 +142,14 @@ class Checkpoint:
         return cls(Path(path), int(every), run, snapshot_shapes(sizes))
 
     def callback(self, fit: Fit) -> None:
-        """Save if a checkpoint is due; if it cannot be written, warn and fit without checkpoints from then on."""
+        """Save if a checkpoint is due; if the disk is full, warn and fit without checkpoints from then on."""
         if len(fit.history.bound) % self.every and not fit.finished:
             return
         try:
             self.save(fit)
         except OSError as error:
+            if error.errno not in FULL:
+                raise
             fit.checkpoint = None
             kept = "the last one is kept" if self.path.exists() else "there is none"
             warn(
