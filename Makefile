@@ -9,7 +9,9 @@
 # make digests        print digests of all computed results, to compare two versions bit for bit; some minutes
 # make lowest         run the unit tests with the lowest allowed versions of all dependencies; some minutes
 # make install-check  install wheel and sdist in empty environments and use each extra; some minutes
-# make fuzz           200,000 generated files for the readers; about 15 minutes
+# make fuzz           200,000 generated files for the readers, 20,000 mutated inputs and as many crafted model files;
+#                     about half an hour (make fuzz FUZZ=100000 for more of the latter two)
+# make boundscheck    run the tests with compiled kernels that check the bounds of arrays; about half an hour
 # make api-fuzz       5,000 generated requests for the service; some minutes
 # make kills          kill 20 fits at random times and resume each to the same bits; a few minutes
 # make interrupts     press Ctrl-C at 20 random times of a fit; some minutes
@@ -23,8 +25,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo quick test docs lint types check kernels java archive browser fuzz api-fuzz kills interrupts mutants \
-	coverage digests lowest install-check format clean
+.PHONY: demo quick test docs lint types check kernels java archive browser fuzz boundscheck api-fuzz kills interrupts \
+	mutants coverage digests lowest install-check format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
@@ -86,8 +88,14 @@ browser: java
 api-fuzz: $(VENV)/.installed-dev
 	TAGTOPIC_API_CASES=5000 $(BIN)/python -m pytest -x tests/explore/test_openapi.py
 
+FUZZ ?= 20000
 fuzz: $(VENV)/.installed-dev
 	TAGTOPIC_FUZZ=200000 $(BIN)/python -m pytest -x -o faulthandler_timeout=300 tests/corpus/reading/test_fuzz.py
+	TAGTOPIC_FUZZ=$(FUZZ) $(BIN)/python -m pytest -x -o faulthandler_timeout=300 tests/models/test_fuzz.py
+
+# compiled anew, into a cache of their own: Numba's cache does not distinguish code that checks bounds
+boundscheck: $(VENV)/.installed-dev browser archive
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/boundscheck $(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder
 
 kills: $(VENV)/.installed-dev
 	$(BIN)/python tools/kills.py

@@ -103,6 +103,8 @@ def damaged_matrices(n_columns: int = 6) -> dict[str, Any]:
     csr, csc, bsr = sp.csr_array(whole), sp.csc_array(whole), sp.bsr_array(whole, blocksize=(1, 1))
     starts = sp.csr_array(whole)
     starts.indptr = np.array([0, 3, 2], np.int32)
+    overflow = sp.csr_array(whole)
+    overflow.indptr = np.array([0, 2, -(2**31)], np.int32)
     short = sp.csr_array(whole)
     short.indptr = np.array([0, 2, 90], np.int32)
     coo = sp.coo_array(whole)
@@ -119,6 +121,7 @@ def damaged_matrices(n_columns: int = 6) -> dict[str, Any]:
         "lil": lil,
         "offsets that fall": starts,
         "offsets past the end": short,
+        "offsets whose difference overflows": overflow,
     }
 
 

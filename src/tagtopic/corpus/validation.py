@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tagtopic._core.arrays import offsets_of
 from tagtopic._core.strings import StringArray
-from tagtopic.corpus.matrices import INT32_MAX, csr, is_sorted
+from tagtopic.corpus.matrices import INT32_MAX, csr, is_nondecreasing, is_sorted
 
 
 def is_frame(table: Any) -> bool:
@@ -113,7 +113,7 @@ def _check_indices(matrix: Any, n_major: int, n_minor: int, what: str) -> None:
         starts.dtype.kind != "i"
         or starts.shape != (n_major + 1,)
         or starts[0] != 0
-        or (np.diff(starts) < 0).any()
+        or not is_nondecreasing(starts)  # np.diff could overflow
         or indices.ndim != 1
         or starts[-1] > min(len(indices), len(matrix.data))
     ):

@@ -18,11 +18,12 @@ import numpy as np
 from tagtopic._core.strings import StringArray
 from tagtopic._core.tensors import Range, StorageError, read_tensors, write_tensors
 from tagtopic._version import __version__
+from tagtopic.corpus.matrices import is_nondecreasing
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.validation import require_distinct
 from tagtopic.models._settings import MAX_PRIOR, MIN_PRIOR, check_settings
 from tagtopic.models._snapshot import ARRAYS, MODEL_DTYPE, NUMBERS, Learnt, check_shapes
-from tagtopic.tagging.predictor import TagPredictor
+from tagtopic.tagging.predictor import NOT_NEGATIVE, TagPredictor
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
@@ -136,8 +137,8 @@ def _require_type(value: Any, types: tuple[type, ...], what: str) -> None:
 
 def _check_number(name: str, value: Any, learnt: Learnt) -> None:
     _require_type(value, {"float": (float, int), "int": (int,), "bool": (bool,)}[learnt.dtype], f"number {name}")
-    if learnt.dtype != "bool" and not (math.isfinite(value) and 0 <= value < 2**62):
-        raise ValueError(f"its {name} is {value:.4g}")
+    if learnt.dtype != "bool" and not 0 <= value < 2**62:  # NaN compares false
+        raise ValueError(f"its {name} is not a possible number")
 
 
 def _check_range(name: str, found: Range) -> None:
@@ -147,11 +148,9 @@ def _check_range(name: str, found: Range) -> None:
         return  # infinite where a held-out word has no probability
     if not math.isfinite(found.largest):
         raise ValueError(f"its array {name} has values that are not finite")
-    if learnt is None or learnt.attribute == "bound_":
-        return
-    if found.negative:
+    if found.negative and (name in OF_PREDICTOR or (learnt is not None and learnt.attribute != "bound_")):
         raise ValueError(f"its array {name} has negative values")
-    if learnt.attribute in PROBABILITIES and found.largest > ABOVE_ONE:
+    if learnt is not None and learnt.attribute in PROBABILITIES and found.largest > ABOVE_ONE:
         raise ValueError(f"its array {name} has values above 1, which are not probabilities")
 
 
@@ -215,7 +214,7 @@ def _names(tensors: dict[str, Any], what: str) -> tuple[str, ...]:
         or not len(offsets)
         or offsets[0] != 0
         or offsets[-1] != len(data)
-        or (np.diff(offsets) < 0).any()
+        or not is_nondecreasing(offsets)
     ):
         raise ValueError(f"its {what} do not fit together")
     names = tuple(StringArray(offsets, data))
@@ -249,6 +248,7 @@ def _predictor(tensors: dict[str, Any], model: TagTopicModel) -> TagPredictor | 
 
 
 BY_TENSOR = {learnt.tensor_name: learnt for learnt in ARRAYS.values()}
+OF_PREDICTOR = tuple(PREDICTOR + name for name in NOT_NEGATIVE)
 PROBABILITIES = (
     "components_", "tag_topics_", "topic_shares_", "tag_frequencies_", "topic_word_draws_", "tag_topic_draws_"
 )  # fmt: skip

@@ -61,6 +61,12 @@ STORED = {
 }
 """Learnt attributes that model files store, and their names in the files."""
 
+NOT_NEGATIVE = ("scores", "weights", "lengths", "sizes", "name_shares", "shares")
+"""Stored arrays of floats that are not negative."""
+
+FLOATS = (*NOT_NEGATIVE, "mix", "offsets", "tempering", "regression_weights", "regression_intercepts")
+"""Stored arrays of floats; the others are whole numbers."""
+
 Ranked = list[tuple[str, float]]
 
 
@@ -450,6 +456,9 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
         >>> restored.predict_counts(corpus.counts, n=1) == predictor.predict(corpus, n=1)
         True
         """
+        for name, array in arrays.items():
+            if array.dtype.kind != ("f" if name in FLOATS else "i"):
+                raise ValueError(f"the array {name} of its tag predictor is of type {array.dtype}")
         kind_names, kinds = kinds_of(tag_names)
         index = index_from_arrays(arrays, kinds)
         regressions = TagRegressions.from_arrays(arrays, len(arrays["scores"]), len(kinds))

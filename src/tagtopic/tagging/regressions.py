@@ -25,6 +25,7 @@ import scipy.sparse as sp
 from tagtopic._core.arrays import Floats, Int32s, Int64s, read_only
 from tagtopic._core.jit import compiled_reordering
 from tagtopic._core.parallel import ThreadPool, cut_rows
+from tagtopic.corpus.matrices import is_nondecreasing
 from tagtopic.tagging.features import RegressionArrays
 
 INTERCEPT_STEP = 0.1
@@ -161,7 +162,7 @@ class TagRegressions:
             0 < len(starts) <= n_words + 1
             and starts[0] == 0
             and starts[-1] == len(columns) == len(arrays["regression_weights"])
-            and bool(np.all(np.diff(starts) >= 0))
+            and is_nondecreasing(starts)
             and len(tags) == len(intercepts)
             and (not len(columns) or 0 <= columns.min() <= columns.max() < len(tags))
             and (not len(tags) or 0 <= tags.min() <= tags.max() < n_tags)

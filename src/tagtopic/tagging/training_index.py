@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from tagtopic._core.arrays import Floats, Int32s, Int64s, UInt16s, offsets_of, read_only
 from tagtopic._core.jit import compiled
 from tagtopic._core.parallel import ThreadPool, cut_evenly
-from tagtopic.corpus.matrices import column_counts
+from tagtopic.corpus.matrices import column_counts, is_nondecreasing
 
 if TYPE_CHECKING:
     from tagtopic.corpus.interface import CorpusLike
@@ -412,7 +412,7 @@ def _check_index(index: TrainingIndex, n_words: int) -> None:
 
 
 def _are_starts(starts: Any, end: int) -> bool:
-    return bool(len(starts) > 0 and starts[0] == 0 and starts[-1] == end and np.all(np.diff(starts) >= 0))
+    return bool(len(starts) > 0 and starts[0] == 0 and starts[-1] == end and is_nondecreasing(starts))
 
 
 def _within(indices: Any, size: int) -> bool:
