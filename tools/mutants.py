@@ -39,6 +39,7 @@ TESTS_OF = {
     "_core.intrinsics": ("core/test_intrinsics", "inference/test_e_step", "inference/test_cvb0"),
     "inference.cvb0": ("inference/test_cvb0", "inference/test_e_step"),
     "inference.e_step": ("inference/test_e_step", "inference/test_cvb0"),
+    "inference.gibbs": ("inference/test_gibbs",),
     "inference.m_step": ("inference/test_m_step",),
     "inference.paper": ("inference/test_paper", "inference/test_e_step"),
     "inference.priors.latent_topics": ("inference/test_priors",),

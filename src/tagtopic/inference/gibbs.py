@@ -164,7 +164,7 @@ def _mix_rows(mix: Floats, rows: Floats, factors: Floats, n: int) -> None:
 
 
 @compiled_reordering
-def _load_tag(counts: Int32s, tag: int, prior: Floats, rows: Floats, row: int) -> None:
+def _load_tag(counts: Int32s, tag: Any, prior: Floats, rows: Floats, row: int) -> None:
     """``rows[row] = counts[tag] + prior``."""
     for k in range(prior.shape[0]):
         rows[row, k] = np.float32(counts[tag, k]) + prior[k]
