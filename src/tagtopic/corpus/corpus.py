@@ -581,6 +581,36 @@ class Corpus:
         in_test = splits.test_mask(len(self), test_size, random_state, groups)
         return self[~in_test], self[in_test]
 
+    def without_near_duplicates(self, threshold: float = 0.6) -> Corpus:
+        """Drop documents that share most of their distinct words with an earlier one.
+
+        Do so before a split: a model that has seen one copy remembers the other.
+
+        Parameters
+        ----------
+        threshold : float, default=0.6
+            The least share of the distinct words of the longer document that both have.
+
+        Returns
+        -------
+        Corpus
+            The first of each set of near-duplicates, and all other documents, in their order.
+
+        Raises
+        ------
+        ValueError
+            If the threshold is not above 0 and at most 1.
+
+        Examples
+        --------
+        >>> texts = ["a ship flies to a planet", "police hunt a killer", "a ship flies to the planet"]
+        >>> list(Corpus.from_texts(texts).without_near_duplicates().ids)
+        ['0', '1']
+        """
+        from tagtopic.corpus.duplicates import first_copies
+
+        return self[np.flatnonzero(first_copies(self.counts, threshold) < 0)]
+
     def align(self, words: Sequence[str], tag_names: Sequence[str]) -> Alignment:
         """Return the documents in the columns of another vocabulary.
 
