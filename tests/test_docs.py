@@ -1,5 +1,6 @@
 """The examples of the tutorial and the how-to guides run. (`test_site.py` builds the documentation.)"""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,15 @@ def test_how_to_guides_run(
 ) -> None:
     assert list(blocks(page)), "the guide has no example"
     run_page(page, tmp_path, monkeypatch, capsys)
+
+
+def test_the_page_of_promises_names_tests_that_exist() -> None:
+    text = (ROOT / "docs" / "promises.md").read_text("utf-8")
+    rows = [line for line in text.splitlines() if "test_" in line]
+    assert len(rows) > 15
+    for row in rows:
+        files = re.findall(r"<\.\./(tests/[\w/]+\.py)>", row)
+        sources = "".join((ROOT / file).read_text("utf-8") for file in files)
+        names = re.findall(r"`(test_\w+)`", row)
+        assert names
+        assert [name for name in names if f"def {name}(" not in sources] == []

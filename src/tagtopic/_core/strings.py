@@ -128,6 +128,10 @@ class StringArray(Sequence[str]):
             offsets = self._offsets[first : first + block + 1].tolist()
             data = self._bytes[offsets[0] : offsets[-1]].tobytes()
             base = offsets[0]
+            if data.isascii():  # then characters are at the places of their bytes
+                text = data.decode()
+                yield from [text[start - base : stop - base] for start, stop in pairwise(offsets)]
+                continue
             for i, (start, stop) in enumerate(pairwise(offsets), first):
                 try:
                     yield data[start - base : stop - base].decode()
