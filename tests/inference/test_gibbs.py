@@ -14,7 +14,7 @@ from tagtopic._core.memmap import TemporaryArrays
 from tagtopic._core.parallel import ThreadPool
 from tagtopic.engines.sampler import LocalSampler
 from tagtopic.inference import reference
-from tagtopic.inference.gibbs import SamplerPriors, document_key, uniform
+from tagtopic.inference.gibbs import Assignments, SamplerPriors, document_key, uniform
 from tagtopic.inference.types import Parameters, VariationalPosterior
 
 
@@ -34,7 +34,7 @@ def sampler_of(corpus: Corpus, n_topics: int, seed: int, *, n_blocks: int, laten
     tags = np.concatenate(
         [rng.integers(0, n, end - start) for n, start, end in zip(choices, starts, starts[1:], strict=False)]
     )
-    sampler.restore(rng.integers(0, n_topics, starts[-1]), tags)
+    sampler.restore(Assignments(rng.integers(0, n_topics, starts[-1]), tags))
     return sampler
 
 
@@ -107,7 +107,7 @@ def posterior_of(corpus: Corpus, n_topics: int, priors: SamplerPriors) -> dict[b
     found = {}
     for tags in product(*(range(n) for n in per_token)):
         for topics in product(range(n_topics), repeat=len(per_token)):
-            sampler.restore(np.array(topics), np.array(tags))
+            sampler.restore(Assignments(np.array(topics), np.array(tags)))
             state = state_of(sampler)
             found[key_of(sampler)] = reference.gibbs_log_joint(state, *arguments_of(state, priors))
     logs = np.array(list(found.values()))
@@ -162,7 +162,7 @@ def test_words_and_assignments_have_their_joint_distribution() -> None:
         np.add.at(counts, (np.repeat([0, 1, 2], [5, 4, 6]), words), 1)
         drawn = Corpus.from_counts(counts, [["a"], ["a", "b"], []])
         sampler = LocalSampler(drawn, n_topics, ThreadPool(1), TemporaryArrays(), ExitStack(), n_blocks=99)
-        sampler.restore(topics, tags)
+        sampler.restore(Assignments(topics, tags))
         sampler.sweep(priors, 3, sweep)
         topics, tags = np.array(sampler.tokens.topics, int), np.array(sampler.tokens.tags, int)
         words = draw_words(topics, priors, rng)
@@ -208,7 +208,8 @@ def test_initial_assignments_follow_the_parameters() -> None:
     parameters = Parameters(psi, theta, np.array([1.0, 2.0]), 0.5, np.ones(3), True)
     sampler = LocalSampler(corpus, 3, ThreadPool(1), TemporaryArrays(), ExitStack())
     xi, rho = np.array([1.0, 2.0], np.float32), np.array([[3.0, 1.0, 1.0]], np.float32)
-    sampler.initialise(parameters, VariationalPosterior(xi, np.array([1.5], np.float32), rho), 11)
+    posterior = VariationalPosterior(xi, np.array([1.5], np.float32), rho)
+    sampler.initialise(parameters, 11, posterior=posterior)
     joint = np.array([1.0, 2.0, 1.5])[:, None] * np.vstack([theta, rho / rho.sum()])
     for word, tokens in enumerate([slice(0, 40_000), slice(40_000, 50_000)]):
         expected = joint * psi[word]

@@ -15,11 +15,12 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Float64s
+from tagtopic._core.arrays import Float64s, Int64s
 from tagtopic._core.parallel import ThreadPool
 from tagtopic.corpus.interface import RemoteCorpus
 from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors
+from tagtopic.inference.gibbs import Assignments, SamplerPriors, TopicCounts
 from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.tag_weights import Evidence, HyperPrior
 from tagtopic.inference.types import Parameters, Statistics, VariationalPosterior
@@ -75,7 +76,7 @@ class Engine(ABC):
         Session
         """
 
-    def sampler(self, corpus: Any, n_topics: int) -> Any:
+    def sampler(self, corpus: Any, n_topics: int) -> Sampler:
         """Open a sampler over a corpus, for ``inference="gibbs"``; use it as a context manager.
 
         Parameters
@@ -87,12 +88,12 @@ class Engine(ABC):
 
         Returns
         -------
-        LocalSampler
+        Sampler
 
         Raises
         ------
         ValueError
-            If the engine has no sampler.
+            If the engine has no sampler, or counts have fractions.
         """
         raise ValueError(f'{type(self).__name__} has no sampler: use inference="cvb0", or fit on one machine')
 
@@ -382,4 +383,104 @@ class Session(ABC):
         list
             The results, in the order of the items.
         """
+        return self.pool.map(function, items)
+
+
+class Sampler(ABC):
+    """The assignments of a corpus's tokens to tags and topics, resampled in sweeps.
+
+    Parameters
+    ----------
+    pool : ThreadPool
+        Threads on this machine.
+    resources : ExitStack
+        What ``close`` releases: threads, temporary files, connections.
+
+    Attributes
+    ----------
+    n_documents, n_tokens : int
+        The size of the corpus.
+    counts : TopicCounts
+        The tokens by word, tag and topic, on this machine.
+    """
+
+    n_documents: int
+    n_tokens: int
+    counts: TopicCounts
+
+    def __init__(self, pool: ThreadPool, resources: ExitStack) -> None:
+        self.pool = pool
+        self._resources = resources
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release threads, files and connections."""
+        self._resources.close()
+
+    @property
+    @abstractmethod
+    def tokens(self) -> Assignments:
+        """The assignments of all tokens."""
+
+    @abstractmethod
+    def initialise(self, parameters: Parameters, seed: int, *, posterior: VariationalPosterior | None = None) -> None:
+        """Draw the first assignments under fixed parameters.
+
+        Parameters
+        ----------
+        parameters : Parameters
+            The initial parameters.
+        seed : int
+            Seed of the random numbers.
+        posterior : VariationalPosterior or None, default=None
+            Posteriors of the documents' weights and latent topics; None is their priors.
+        """
+
+    @abstractmethod
+    def restore(self, tokens: Assignments) -> None:
+        """Continue from saved assignments of the same documents."""
+
+    @abstractmethod
+    def sweep(self, priors: SamplerPriors, seed: int, sweep: int) -> float:
+        """Draw all assignments anew.
+
+        Parameters
+        ----------
+        priors : SamplerPriors
+            The priors.
+        seed : int
+            Seed of the random numbers.
+        sweep : int
+            The number of the sweep, counted from 1.
+
+        Returns
+        -------
+        float
+            The log probability of the tokens, each given the assignments of the others.
+        """
+
+    @abstractmethod
+    def document_counts(self, rows: Int64s, parameters: Parameters) -> VariationalPosterior:
+        """Return the counts of some documents, priors included, in the form of variational posteriors.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            The documents.
+        parameters : Parameters
+            Their pi, pi_latent and mu are the priors.
+
+        Returns
+        -------
+        VariationalPosterior
+            ``xi`` has the tag entries of these documents only, one after the other.
+        """
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Return ``[function(item) for item in items]``, computed by this machine's threads."""
         return self.pool.map(function, items)

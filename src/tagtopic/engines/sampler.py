@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Int64s, offsets_of, owners_of
 from tagtopic._core.memmap import TemporaryArrays, release
 from tagtopic._core.parallel import ThreadPool, cut_evenly
+from tagtopic.engines.base import Sampler
 from tagtopic.engines.blocks import documents_of
 from tagtopic.inference.gibbs import (
     Assignments,
@@ -36,8 +36,8 @@ CHUNK_TOKENS = 1 << 12
 """Tokens in a unit of parallel work."""
 
 
-class LocalSampler:
-    """The assignments of a corpus's tokens to tags and topics, resampled in sweeps.
+class LocalSampler(Sampler):
+    """The assignments of a corpus's tokens, in blocks of documents on this machine.
 
     Parameters
     ----------
@@ -54,12 +54,6 @@ class LocalSampler:
     n_blocks : int, default=40
         Blocks per sweep, at most one per document.
 
-    Attributes
-    ----------
-    counts : TopicCounts
-        The tokens by word, tag and topic.
-    tokens : Assignments
-        The assignments, 3 bytes a token (4 if a document has more than 254 tags).
     """
 
     def __init__(
@@ -76,13 +70,13 @@ class LocalSampler:
             raise ValueError(
                 'inference="gibbs" assigns whole tokens, and the counts have fractions: use inference="cvb0"'
             )
-        self.pool = pool
-        self._resources = resources
+        super().__init__(pool, resources)
+        self.n_documents = len(corpus)
         self.documents = documents_of(corpus, 0, len(corpus))
         self.token_starts: Int64s = offsets_of(corpus.lengths())
-        n_tokens = int(self.token_starts[-1])
+        self.n_tokens = n_tokens = int(self.token_starts[-1])
         most_tags = int(np.diff(corpus.tags.indptr).max(initial=0))
-        self.tokens = Assignments(
+        self._tokens = Assignments(
             arrays.empty(n_tokens, np.uint16), arrays.empty(n_tokens, np.uint8 if most_tags < 255 else np.uint16)
         )
         self.counts = TopicCounts(
@@ -95,19 +89,14 @@ class LocalSampler:
         self.blocks = cut_evenly(self.token_starts, block)
         self._log_probabilities = np.zeros(len(corpus))
 
-    def __enter__(self) -> Self:
-        return self
+    @property
+    def tokens(self) -> Assignments:
+        """The assignments: 3 bytes a token, 4 if a document has more than 254 tags."""
+        return self._tokens
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Release threads and files."""
-        self._resources.close()
-
-    def initialise(self, parameters: Parameters, posterior: VariationalPosterior, seed: int) -> None:
-        """Draw assignments under fixed parameters and variational posteriors of the documents."""
-        xi, xi_latent, rho = posterior
+    def initialise(self, parameters: Parameters, seed: int, *, posterior: VariationalPosterior | None = None) -> None:
+        """Draw the first assignments under fixed parameters; see ``Sampler.initialise``."""
+        xi, xi_latent, rho = posterior or self._prior(parameters)
 
         def draw(chunk: tuple[int, int]) -> None:
             draw_assignments(
@@ -118,28 +107,14 @@ class LocalSampler:
         self.pool.map(draw, cut_evenly(self.token_starts, CHUNK_TOKENS))
         self._count()
 
-    def restore(self, topics: NDArray[Any], tags: NDArray[Any]) -> None:
+    def restore(self, tokens: Assignments) -> None:
         """Continue from saved assignments of the same documents."""
-        self.tokens.topics[:], self.tokens.tags[:] = topics, tags
+        for mine, saved in zip(self.tokens, tokens, strict=True):
+            mine[:] = saved
         self._count()
 
     def sweep(self, priors: SamplerPriors, seed: int, sweep: int) -> float:
-        """Draw all assignments anew, block after block.
-
-        Parameters
-        ----------
-        priors : SamplerPriors
-            The priors.
-        seed : int
-            Seed of the random numbers.
-        sweep : int
-            The number of the sweep, counted from 1.
-
-        Returns
-        -------
-        float
-            The log probability of the tokens, each given the assignments of the others.
-        """
+        """Draw all assignments anew, block after block; see ``Sampler.sweep``."""
         for first, last in self.blocks:
             start, end = self.token_starts[first], self.token_starts[last]
             after = Assignments(np.empty(end - start, np.uint16), np.empty(end - start, self.tokens.tags.dtype))
@@ -165,20 +140,7 @@ class LocalSampler:
         return float(self._log_probabilities.sum())
 
     def document_counts(self, rows: Int64s, parameters: Parameters) -> VariationalPosterior:
-        """Return the counts of some documents, priors included, in the form of variational posteriors.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            The documents.
-        parameters : Parameters
-            Their pi, pi_latent and mu are the priors.
-
-        Returns
-        -------
-        VariationalPosterior
-            ``xi`` has the tag entries of these documents only, one after the other.
-        """
+        """Return the counts of some documents; see ``Sampler.document_counts``."""
         starts = self.documents.tag_starts
         lengths = starts[rows + 1] - starts[rows]
         offsets = offsets_of(lengths)
@@ -189,6 +151,11 @@ class LocalSampler:
         rho = np.tile(parameters.mu, (len(rows), 1))
         add_document_counts(rows, offsets, self.token_starts, self.tokens, xi, xi_latent, rho)
         return VariationalPosterior(xi, xi_latent, rho)
+
+    def _prior(self, parameters: Parameters) -> VariationalPosterior:
+        xi = parameters.pi[self.documents.tags]
+        has_latent = (np.diff(self.documents.tag_starts) == 0) | parameters.latent
+        return VariationalPosterior(xi, has_latent * parameters.pi_latent, parameters.mu[None])
 
     def _count(self) -> None:
         for values in self.counts:

@@ -16,10 +16,8 @@ from tagtopic._core.display import warn
 from tagtopic._core.parallel import CHUNK_ROWS, cut_rows, one_blas_thread
 from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.engines import LocalEngine
-from tagtopic.engines.base import Engine
-from tagtopic.engines.posterior import initial_posterior
-from tagtopic.engines.sampler import LocalSampler
-from tagtopic.inference.gibbs import add_topic_words, sampler_priors
+from tagtopic.engines.base import Engine, Sampler
+from tagtopic.inference.gibbs import Assignments, add_topic_words, sampler_priors
 from tagtopic.inference.types import Parameters, Priors
 from tagtopic.models._batch import Fit
 from tagtopic.models._settings import FitSettings, fit_settings, initial_parameters
@@ -54,7 +52,7 @@ class GibbsSampling(Fit):
 
     def __init__(
         self,
-        sampler: LocalSampler,
+        sampler: Sampler,
         parameters: Parameters,
         priors: Priors,
         settings: FitSettings,
@@ -64,7 +62,7 @@ class GibbsSampling(Fit):
     ) -> None:
         super().__init__(settings, validation)
         self.sampler = sampler
-        self.n_documents = len(sampler.token_starts) - 1
+        self.n_documents = sampler.n_documents
         self.parameters = replace(parameters, totals=None)
         self.priors = priors
         self.seed = seed
@@ -137,7 +135,7 @@ class GibbsSampling(Fit):
             self._draws = Draws(np.array(arrays["psi_draws"]), np.array(arrays["theta_draws"]))
         else:  # max_iter has changed, and burn_in with it: the average begins anew
             self.n_averaged = self.n_kept = 0
-        self.sampler.restore(arrays["token_topics"], arrays["token_tags"])
+        self.sampler.restore(Assignments(arrays["token_topics"], arrays["token_tags"]))
 
     @property
     def finished(self) -> bool:
@@ -160,7 +158,7 @@ class GibbsSampling(Fit):
         def add(rows: tuple[int, int]) -> None:
             add_topic_words(counts, beta, *rows, totals, share, self._psi)
 
-        self.sampler.pool.map(add, cut_rows(len(self._psi), CHUNK_ROWS))
+        self.sampler.map(add, cut_rows(len(self._psi), CHUNK_ROWS))
         self._theta += share * (self._tag_topics() - self._theta)
         self._topic_sizes = self._topic_sizes + share * (counts.topics - self._topic_sizes)
         self._tag_sizes = self._tag_sizes + share * (counts.tags - self._tag_sizes)
@@ -219,7 +217,7 @@ class GibbsSampling(Fit):
             mixes = self._mixes + (mixes - self._mixes) / self.n_averaged
         self._mixes = mixes
         psi = self.snapshot.parameters.psi
-        self.history.perplexity.append(held_out.perplexity_of(mixes.astype(psi.dtype), psi, self.sampler.pool))
+        self.history.perplexity.append(held_out.perplexity_of(mixes.astype(psi.dtype), psi, self.sampler))
 
     def _has_settled(self) -> bool:
         """Whether the log probability of the tokens no longer drifts in the sweeps that were averaged over."""
@@ -228,7 +226,7 @@ class GibbsSampling(Fit):
         if not quarter:
             return False
         last, before = values[-quarter:].mean(), values[-2 * quarter : -quarter].mean()
-        return bool(abs(last - before) <= SETTLED * self.sampler.token_starts[-1])
+        return bool(abs(last - before) <= SETTLED * self.sampler.n_tokens)
 
 
 def switched_topics(average: Floats, draw: Floats) -> NDArray[np.bool_]:
@@ -274,5 +272,5 @@ def gibbs_fit(
     common = np.argsort(-corpus.word_counts(), kind="stable")[:COMPARED_WORDS]
     with (engine or default).sampler(documents, model.n_topics) as sampler:
         if saved is None:
-            sampler.initialise(parameters, initial_posterior(documents, parameters), seed)
+            sampler.initialise(parameters, seed)
         yield GibbsSampling(sampler, parameters, priors, fit_settings(model, corpus), seed, common, validation)
