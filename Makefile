@@ -13,7 +13,7 @@
 #                     about half an hour (make fuzz FUZZ=100000 for more of the latter two)
 # make boundscheck    run the tests with compiled kernels that check the bounds of arrays; about half an hour
 # make api-fuzz       5,000 generated requests for the service; some minutes
-# make kills          kill 20 fits at random times and resume each to the same bits; a few minutes
+# make kills          kill 20 fits of each kind at random times and resume them to the same bits; some minutes
 # make interrupts     press Ctrl-C at 20 random times of a fit; some minutes
 # make mutants        mutation testing of the inference code; up to 25 minutes
 # make clean          remove everything that is built
@@ -100,6 +100,7 @@ boundscheck: $(VENV)/.installed-dev browser archive
 kills: $(VENV)/.installed-dev
 	$(BIN)/python tools/kills.py
 	$(BIN)/python tools/kills.py --learning online
+	$(BIN)/python tools/kills.py --inference gibbs
 
 interrupts: $(VENV)/.installed-dev
 	$(BIN)/python tools/interrupts.py

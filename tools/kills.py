@@ -1,6 +1,6 @@
 """Fault injection: kill a fit at random moments, resume it, and compare the result with an undisturbed fit.
 
-    python tools/kills.py [--kills 20] [--documents 4000] [--seed 0] [--learning batch|online]
+    python tools/kills.py [--kills 20] [--documents 4000] [--seed 0] [--learning batch|online] [--inference cvb0|gibbs]
 
 The fit writes a checkpoint after every iteration. SIGKILL ends it after a random time and it is started again, until it
 has been killed the given number of times; the last run completes. All learnt arrays must be equal bit for bit.
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,13 +25,15 @@ from tagtopic.datasets import make_tagged_corpus
 NAMES = ("components_", "tag_topics_", "tag_weight_prior_", "latent_topic_prior_", "bound_", "validation_perplexity_")
 
 
-def fit(documents: int, learning: str, checkpoint: Path | None, target: Path) -> None:
+def fit(documents: int, learning: str, inference: str, checkpoint: Path | None, target: Path) -> None:
     """Fit to the end, or until killed."""
     corpus = make_tagged_corpus(documents, 10, 60, 2000, random_state=0).corpus
     iterations = 60 if learning == "batch" else 12
+    learnt = {"tag_weight_prior": "estimate", "latent_topic_prior": "estimate"}
+    priors: dict[str, Any] = learnt if inference == "cvb0" else {"n_draws": 3}
     TWDA(
         10, random_state=0, tol=0, max_iter=iterations, patience=1000, checkpoint=checkpoint, checkpoint_every=1,
-        tag_weight_prior="estimate", latent_topic_prior="estimate", validation_fraction=0.1, learning=learning,
+        inference=inference, validation_fraction=0.1, learning=learning, **priors,
         batch_size=500, progress=False, callbacks=[lambda number, *_: print(number, flush=True)],
     ).fit(corpus).save(target)  # fmt: skip
 
@@ -60,14 +63,16 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--learning", choices=["batch", "online"], default="batch")
+    parser.add_argument("--inference", choices=["cvb0", "gibbs"], default="cvb0")
     parser.add_argument("--one", nargs=2, metavar=("CHECKPOINT", "TARGET"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         checkpoint = None if given.one[0] == "-" else Path(given.one[0])
-        fit(given.documents, given.learning, checkpoint, Path(given.one[1]))
+        fit(given.documents, given.learning, given.inference, checkpoint, Path(given.one[1]))
         return
     random = np.random.default_rng(given.seed)
-    common = [sys.executable, __file__, "--documents", str(given.documents), "--learning", given.learning, "--one"]
+    settings = ["--documents", str(given.documents), "--learning", given.learning, "--inference", given.inference]
+    common = [sys.executable, __file__, *settings, "--one"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         started = time.perf_counter()
@@ -84,7 +89,8 @@ def main() -> None:
                 (folder / "checkpoint").unlink()
         assert run([*common, str(folder / "checkpoint"), str(folder / "killed")], None)
         assert same(folder / "killed", folder / "whole"), "other bits"
-    print(f"{kills} kills over {ends + 1} fits ({given.learning}): each ended with the bits of the undisturbed fit")
+    fits = f"{ends + 1} fits ({given.learning}, {given.inference})"
+    print(f"{kills} kills over {fits}: each ended with the bits of the undisturbed fit")
 
 
 if __name__ == "__main__":
