@@ -251,18 +251,6 @@ def allocate_buffers(documents: Documents, first: int, last: int, psi: Floats) -
 
 
 @compiled
-def document_workspace(buffers: Buffers, tags: Int32s, latent: bool, n_words: int) -> Workspace:
-    """Return the workspace of a document with these tags and ``n_words`` distinct words, as views of the buffers."""
-    psi, by_word, by_topic, of_latent, by_tag = buffers
-    size = tags.shape[0] + int(latent)
-    return Workspace(
-        tags, latent, by_tag[0, :size], by_tag[1, :size], by_tag[2, :size], of_latent[0], of_latent[1],
-        psi[:n_words], by_word[0, :n_words], by_word[1, :n_words], by_topic[0], by_topic[1], by_topic[2],
-        by_word[2, :n_words], by_word[3, :n_words], by_topic[3], by_topic[4], by_topic[5:],
-    )  # fmt: skip
-
-
-@compiled
 def borrow_parameters(parameters: KernelParameters) -> KernelParameters:
     """The parameters, with all arrays borrowed."""
     given = parameters.leave_one_out
@@ -296,8 +284,12 @@ def infer_documents(
     model. Arrays that are passed on or sliced for each document are borrowed from the caller.
     """
     parameters, leave_one_out = borrow_parameters(owned_parameters), method == CVB0
-    psi_rows, by_word, by_topic, of_latent, by_tag = owned_buffers
-    buffers = borrow(psi_rows), borrow(by_word), borrow(by_topic), borrow(of_latent), borrow(by_tag)
+    owned_rows, owned_by_word, owned_by_topic, owned_of_latent, owned_by_tag = owned_buffers
+    rows, by_word, by_tag = borrow(owned_rows), borrow(owned_by_word), borrow(owned_by_tag)
+    by_topic, of_latent = borrow(owned_by_topic), borrow(owned_of_latent)
+    mix, previous_mix, gradient = by_topic[0], by_topic[1], by_topic[2]
+    mix_correction, gradient_correction, scratch = by_topic[3], by_topic[4], by_topic[5:]
+    rho, latent_row = of_latent[0], of_latent[1]
     n_topics = parameters.psi.shape[1]
     words, tags = borrow(documents.words), borrow(documents.tags)
     word_base, tag_base = documents.word_starts[0], documents.tag_starts[0]
@@ -306,44 +298,51 @@ def infer_documents(
         word_start, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
         tag_start, n_tags = documents.tag_starts[d], documents.tag_starts[d + 1] - documents.tag_starts[d]
         latent = parameters.latent or n_tags == 0
-        document = document_workspace(buffers, tags[tag_start : tag_start + n_tags], latent, n_words)
+        size = n_tags + 1 if latent else n_tags
+        counts, probabilities = by_word[0, :n_words], by_word[1, :n_words]
+        word_prior, inverse_probabilities = by_word[2, :n_words], by_word[3, :n_words]
+        prior, xi, weights = by_tag[0, :size], by_tag[1, :size], by_tag[2, :size]
         for i in range(n_words):
-            document.counts[i] = documents.counts[word_start + i]
+            counts[i] = documents.counts[word_start + i]
             word = words[word_start + i]
             if word_start + i + AHEAD < words.shape[0]:
                 prefetch_row(parameters.psi, words[word_start + i + AHEAD])
             for k in range(n_topics):
-                document.psi[i, k] = parameters.psi[word, k]
+                rows[i, k] = parameters.psi[word, k]
             if leave_one_out:
-                document.word_prior[i] = parameters.leave_one_out.word_prior[word]
+                word_prior[i] = parameters.leave_one_out.word_prior[word]
         for j in range(n_tags):
-            document.xi[j] = posterior.xi[tag_start - tag_base + j]
-            document.prior[j] = parameters.pi[tags[tag_start + j]]
+            xi[j] = posterior.xi[tag_start - tag_base + j]
+            prior[j] = parameters.pi[tags[tag_start + j]]
         if latent:
-            document.xi[n_tags] = posterior.xi_latent[d]
-            document.prior[n_tags] = parameters.pi_latent
+            xi[n_tags] = posterior.xi_latent[d]
+            prior[n_tags] = parameters.pi_latent
             for k in range(n_topics):
-                document.rho[k] = posterior.rho[d, k]
+                rho[k] = posterior.rho[d, k]
 
+        document = Workspace(
+            tags[tag_start : tag_start + n_tags], latent, prior, xi, weights, rho, latent_row, rows[:n_words], counts,
+            probabilities, mix, previous_mix, gradient, word_prior, inverse_probabilities, mix_correction,
+            gradient_correction, scratch,
+        )  # fmt: skip
         out.objective[d] = sweep_document(method, parameters, document, sweeps, tolerance)
 
         for j in range(n_tags):
-            posterior.xi[tag_start - tag_base + j] = document.xi[j]
-            out.weights[tag_start - tag_base + j] = document.weights[j]
+            posterior.xi[tag_start - tag_base + j] = xi[j]
+            out.weights[tag_start - tag_base + j] = weights[j]
         if latent:
-            posterior.xi_latent[d] = document.xi[n_tags]
+            posterior.xi_latent[d] = xi[n_tags]
             for k in range(n_topics):
-                posterior.rho[d, k] = document.rho[k]
+                posterior.rho[d, k] = rho[k]
         for k in range(n_topics):
-            out.mix[d, k] = document.mix[k]
-            out.gradient[d, k] = document.gradient[k]
+            out.mix[d, k] = mix[k]
+            out.gradient[d, k] = gradient[k]
         for i in range(n_words):
             slot = slots[word_start - word_base + i]
-            probability = document.probabilities[i]
-            out.count_ratios[slot] = document.counts[i] / probability if probability > 0 else 0.0
+            out.count_ratios[slot] = counts[i] / probabilities[i] if probabilities[i] > 0 else 0.0
             if leave_one_out:
-                out.inverse_probabilities[slot] = document.inverse_probabilities[i]
+                out.inverse_probabilities[slot] = inverse_probabilities[i]
         if leave_one_out:
             for k in range(n_topics):
-                out.mix_correction[d, k] = document.mix_correction[k]
-                out.gradient_correction[d, k] = document.gradient_correction[k]
+                out.mix_correction[d, k] = mix_correction[k]
+                out.gradient_correction[d, k] = gradient_correction[k]
