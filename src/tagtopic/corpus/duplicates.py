@@ -110,7 +110,7 @@ def _find_copies(
 
 
 @compiled
-def _count_shared(words: Int32s, a: int, a_end: int, b: int, b_end: int) -> int:
+def _count_shared(words: Int32s, a: Any, a_end: Any, b: Any, b_end: Any) -> int:
     """Return how many words two documents have in common."""
     n = 0
     while a < a_end and b < b_end:
