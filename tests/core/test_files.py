@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -177,4 +178,17 @@ def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as missing:
         write_text(tmp_path / "nowhere" / "model", "x")
     assert missing.value.filename == str(tmp_path / "nowhere" / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_folders_made_at_once_are_not_taken_for_leftovers(tmp_path: Path) -> None:
+    """Each of many threads removes what it takes for leftovers while the others make their folders."""
+
+    def make(_: int) -> bool:
+        with TemporaryFolder(tmp_path) as folder:
+            (folder / "file").touch()
+            return (folder / "file").exists()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(make, range(600)))
     assert not list(tmp_path.iterdir())

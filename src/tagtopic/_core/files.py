@@ -175,10 +175,13 @@ def _create_locked(name: Callable[[], Path], create: Callable[[Path], None]) -> 
         create(path)
         if fcntl is None:
             return path, os.open(os.devnull, os.O_RDONLY)
-        lock = os.open(path, os.O_RDONLY)
+        try:
+            lock = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:  # another process has removed it before it was locked
+            continue
         with suppress(OSError):  # a file system without locks: leftovers stay
             fcntl.flock(lock, fcntl.LOCK_EX)
-        if path.exists():  # another process may have removed it before it was locked
+        if path.exists():  # or while this one waited for the lock
             return path, lock
         os.close(lock)
 
