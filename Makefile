@@ -52,9 +52,11 @@ build/kernels: $(shell find src -name '*.py') | $(VENV)/.installed-dev
 # unit tests of the packages; no browser, no Spark, no long fits
 UNIT_TESTS := tests/baselines tests/cli tests/core tests/corpus tests/datasets tests/engines tests/evaluation tests/explore \
 	tests/inference tests/models tests/tagging tests/test_layers.py
-LONG_TESTS := tests/baselines/test_baselines.py tests/cli/test_demo.py tests/explore/test_openapi.py \
-	tests/models/test_checkpoint.py tests/models/test_intervals.py tests/models/test_online.py \
-	tests/models/test_planted_truth.py tests/models/test_weight_prior.py tests/models/test_topic_word_prior.py
+LONG_TESTS := tests/baselines/test_baselines.py tests/cli/test_demo.py tests/cli/test_experiment.py \
+	tests/core/test_jit.py tests/engines/test_local.py tests/evaluation/test_coherence.py tests/explore/test_connections.py tests/explore/test_openapi.py \
+	tests/models/test_checkpoint.py tests/models/test_fuzz.py tests/models/test_gibbs.py tests/models/test_intervals.py \
+	tests/models/test_online.py tests/models/test_partial_fit.py tests/models/test_planted_truth.py tests/models/test_sklearn_checks.py \
+	tests/models/test_topic_search.py tests/models/test_topic_word_prior.py tests/models/test_weight_prior.py
 quick: build/kernels
 	$(BIN)/python -m pytest -q -n auto -m "not slow" $(LONG_TESTS:%=--ignore=%) $(UNIT_TESTS)
 

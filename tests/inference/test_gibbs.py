@@ -132,6 +132,7 @@ def total_variation(one: dict[bytes, float], other: dict[bytes, float]) -> float
     return 0.5 * sum(abs(one.get(key, 0.0) - other.get(key, 0.0)) for key in one.keys() | other.keys())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("latent", [True, False])
 def test_with_blocks_of_one_document_the_stationary_distribution_is_the_posterior(latent: bool) -> None:
     n_topics, n_sweeps = 2, 30_000
@@ -146,6 +147,7 @@ def test_with_blocks_of_one_document_the_stationary_distribution_is_the_posterio
     assert total_variation(others, expected) > noise / 3
 
 
+@pytest.mark.slow
 def test_words_and_assignments_have_their_joint_distribution() -> None:
     """Geweke (2004): sampling assignments given words and words given assignments in turn gives the prior of both."""
     n_words, n_topics, n_sweeps = 4, 3, 6_000
