@@ -111,3 +111,8 @@ def test_an_engine_that_reads_no_files_says_so() -> None:
     assert not LocalEngine(1).can_read(["posts.parquet"])
     with pytest.raises(NotImplementedError, match=r"use Corpus\.read"):
         LocalEngine(1).read("posts.parquet")
+
+
+def test_an_engine_without_a_sampler_says_so() -> None:
+    with pytest.raises(ValueError, match='OtherEngine has no sampler: use inference="cvb0"'):
+        TWDA(2, inference="gibbs", tag_predictor=False).fit(CORPUS, engine=OtherEngine())

@@ -143,8 +143,9 @@ def test_with_blocks_of_one_document_the_stationary_distribution_is_the_posterio
     noise = 0.4 * np.sqrt(len(expected) / n_sweeps)  # of as many independent draws from a flat distribution
     assert total_variation(frequencies_of(sampler, priors, n_sweeps), expected) < noise
     # the same test tells other priors apart
-    others = posterior_of(TINY, n_topics, priors._replace(alpha=priors.alpha * 1.3))
-    assert total_variation(others, expected) > noise / 3
+    for name in ("alpha", "beta", "pi"):
+        others = posterior_of(TINY, n_topics, priors._replace(**{name: 3 * getattr(priors, name)}))
+        assert total_variation(others, expected) > 1.5 * noise
 
 
 @pytest.mark.slow

@@ -274,7 +274,50 @@ class Engine(ABC):
         return self._pool or resources.enter_context(ThreadPool(self.n_jobs))
 
 
-class Session(ABC):
+class CorpusWorker:
+    """A corpus that is being worked on, with threads on this machine and what has to be released in the end.
+
+    Parameters
+    ----------
+    pool : ThreadPool
+        Threads on this machine.
+    resources : ExitStack
+        What ``close`` releases: threads, temporary files, connections.
+    """
+
+    def __init__(self, pool: ThreadPool, resources: ExitStack) -> None:
+        self.pool = pool
+        self._resources = resources
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release threads, files and connections."""
+        self._resources.close()
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Return ``[function(item) for item in items]``, computed by this machine's threads.
+
+        Parameters
+        ----------
+        function : callable
+            A function of one item.
+        items : iterable
+            The items.
+
+        Returns
+        -------
+        list
+            The results, in the order of the items.
+        """
+        return self.pool.map(function, items)
+
+
+class Session(CorpusWorker, ABC):
     """A corpus under inference: the documents' posteriors, kept from one E-step to the next.
 
     Parameters
@@ -288,19 +331,8 @@ class Session(ABC):
     """
 
     def __init__(self, inference: str, pool: ThreadPool, resources: ExitStack) -> None:
+        super().__init__(pool, resources)
         self.method = method_of(inference)
-        self.pool = pool
-        self._resources = resources
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Release threads, files and connections."""
-        self._resources.close()
 
     @property
     @abstractmethod
@@ -368,33 +400,9 @@ class Session(ABC):
                 raise ValueError(f"{name} has the shape {saved.shape}: expected {mine.shape}")
             mine[:] = saved
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return ``[function(item) for item in items]``, computed by this machine's threads.
 
-        Parameters
-        ----------
-        function : callable
-            A function of one item.
-        items : iterable
-            The items.
-
-        Returns
-        -------
-        list
-            The results, in the order of the items.
-        """
-        return self.pool.map(function, items)
-
-
-class Sampler(ABC):
+class Sampler(CorpusWorker, ABC):
     """The assignments of a corpus's tokens to tags and topics, resampled in sweeps.
-
-    Parameters
-    ----------
-    pool : ThreadPool
-        Threads on this machine.
-    resources : ExitStack
-        What ``close`` releases: threads, temporary files, connections.
 
     Attributes
     ----------
@@ -407,20 +415,6 @@ class Sampler(ABC):
     n_documents: int
     n_tokens: int
     counts: TopicCounts
-
-    def __init__(self, pool: ThreadPool, resources: ExitStack) -> None:
-        self.pool = pool
-        self._resources = resources
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Release threads, files and connections."""
-        self._resources.close()
 
     @property
     @abstractmethod
@@ -480,7 +474,3 @@ class Sampler(ABC):
         VariationalPosterior
             ``xi`` has the tag entries of these documents only, one after the other.
         """
-
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return ``[function(item) for item in items]``, computed by this machine's threads."""
-        return self.pool.map(function, items)

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
 
 BLOCKS = 40
-"""Blocks per sweep. Counts are updated after each block: with fewer, topics form later; with 40 they are about as good
-as with an update after each document (docs/results/sampling.md)."""
+"""Blocks per sweep. Counts are updated after each block: the more blocks, the nearer to an exact Gibbs sampler."""
 
 MAX_BLOCK_TOKENS = 1 << 22
 CHUNK_TOKENS = 1 << 12
@@ -53,7 +52,6 @@ class LocalSampler(Sampler):
         What ``close`` releases.
     n_blocks : int, default=40
         Blocks per sweep, at most one per document.
-
     """
 
     def __init__(

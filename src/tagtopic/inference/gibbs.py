@@ -42,7 +42,7 @@ REFRESH = 64
 """Changes after which m is computed anew, because single-precision differences add up."""
 
 MAX_TOPICS = 1 << 16
-MAX_TAGS = 1 << 16
+"""As many as 16 bits count."""
 
 
 class Assignments(NamedTuple):

@@ -96,7 +96,7 @@ _ALL = (
     InferenceMethod(
         "cvb0",
         CVB0,
-        "collapsed variational Bayes with leave-one-out counts; the best point estimates",
+        "collapsed variational Bayes with leave-one-out counts; lowest held-out perplexity of the point estimates",
         is_monotone=False,
         is_penalised=False,
         is_leave_one_out=True,
@@ -106,7 +106,7 @@ _ALL = (
     InferenceMethod(
         "gibbs",
         GIBBS,
-        "collapsed Gibbs sampling, averaged over draws; lowest held-out perplexity, tags are mixtures of topics",
+        "collapsed Gibbs sampling, averaged over draws; tags are mixtures of topics, whole counts only",
         is_monotone=False,
         is_penalised=False,
         is_sampling=True,

@@ -63,7 +63,7 @@ class GibbsSampling(Fit):
         super().__init__(settings, validation)
         self.sampler = sampler
         self.n_documents = sampler.n_documents
-        self.parameters = replace(parameters, totals=None)
+        self.parameters = parameters
         self.priors = priors
         self.seed = seed
         self.n_averaged = 0
@@ -145,12 +145,8 @@ class GibbsSampling(Fit):
     def _average(self) -> None:
         """Add the present counts' parameters to the average, or replace it if it is empty."""
         if not self.n_averaged:
-            self._psi[:], self._theta[:], self._topic_sizes, self._tag_sizes = (
-                0,
-                0,
-                0 * self._topic_sizes,
-                0 * self._tag_sizes,
-            )
+            for values in (self._psi, self._theta, self._topic_sizes, self._tag_sizes):
+                values[:] = 0
         self.n_averaged += 1
         counts, beta, share = self.sampler.counts, self.priors.beta, 1.0 / self.n_averaged
         totals = counts.topics + beta.sum()
@@ -267,7 +263,8 @@ def gibbs_fit(
     """Start a fit by Gibbs sampling on an engine."""
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     default: Engine = corpus.engine if isinstance(corpus, RemoteCorpus) else LocalEngine(model.n_jobs)
-    parameters, priors = initial_parameters(model, corpus)
+    snapshot = saved.snapshot if saved else None
+    parameters, priors = (snapshot.parameters, snapshot.priors) if snapshot else initial_parameters(model, corpus)
     documents: Any = corpus
     common = np.argsort(-corpus.word_counts(), kind="stable")[:COMPARED_WORDS]
     with (engine or default).sampler(documents, model.n_topics) as sampler:

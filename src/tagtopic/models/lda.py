@@ -21,11 +21,11 @@ class LDA(TagTopicModel):
     n_topics : int, default=50
         The number of topics.
     inference : {"cvb0", "gibbs", "map", "mixture", "paper"}, default="cvb0"
-        The inference method. ``"cvb0"``: collapsed variational Bayes with leave-one-out counts [2], the best point
-        estimates. ``"gibbs"``: collapsed Gibbs sampling [5], averaged over draws; lowest perplexity of held-out words,
-        and whole counts only. ``"map"``: EM for the mode of a penalised likelihood. ``"mixture"``: mean-field
-        variational Bayes, with a bound on the likelihood no looser than the paper's. ``"paper"``: the equations of [4]
-        as printed.
+        The inference method. ``"cvb0"``: collapsed variational Bayes with leave-one-out counts [2], with the
+        lowest perplexity of held-out words of the point estimates. ``"gibbs"``: collapsed Gibbs sampling [5], averaged
+        over draws, so that tags are mixtures of topics; it takes whole counts only. ``"map"``: EM for the mode of a
+        penalised likelihood. ``"mixture"``: mean-field variational Bayes, with a bound on the likelihood no looser than
+        the paper's. ``"paper"``: the equations of [4] as printed.
     max_iter : int, default=200
         The largest number of EM iterations, or of passes over the documents for online learning; of ``"gibbs"``, the
         number of sweeps.
@@ -62,7 +62,8 @@ class LDA(TagTopicModel):
         Hold out half of the words of this share of the documents. The parameters of the iteration with the lowest
         perplexity of these words are kept. None: the fit uses all words (but see ``topic_word_prior``).
     patience : int, default=10
-        With ``validation_fraction``, the fit ends after this many iterations without improvement.
+        With ``validation_fraction``, the fit ends after this many iterations without improvement; ``"gibbs"`` reports
+        the perplexity, and neither ends for it nor for ``tol``.
     n_jobs : int or None, default=None
         Threads; None uses all cores. The result is bit-identical for any number.
     random_state : int, RandomState or None, default=None
