@@ -50,7 +50,7 @@ build/kernels: $(shell find src -name '*.py') | $(VENV)/.installed-dev
 	@mkdir -p build && touch $@
 
 # unit tests of the packages; no browser, no Spark, no long fits
-UNIT_TESTS := tests/baselines tests/cli tests/core tests/corpus tests/datasets tests/engines tests/evaluation tests/explore \
+UNIT_TESTS := tests/baselines tests/cli tests/core tests/corpus tests/curation tests/datasets tests/engines tests/evaluation tests/explore \
 	tests/inference tests/models tests/tagging tests/test_layers.py
 LONG_TESTS := tests/baselines/test_baselines.py tests/cli/test_demo.py tests/cli/test_experiment.py \
 	tests/core/test_jit.py tests/engines/test_local.py tests/evaluation/test_coherence.py tests/explore/test_connections.py tests/explore/test_openapi.py \
@@ -126,7 +126,7 @@ coverage: $(VENV)/.installed-dev browser archive
 	$(BIN)/coverage report --fail-under=92
 
 # warnings of old versions are ignored
-LOWEST_TESTS := tests/test_import.py tests/core tests/corpus tests/datasets tests/evaluation tests/inference \
+LOWEST_TESTS := tests/test_import.py tests/core tests/corpus tests/curation tests/datasets tests/evaluation tests/inference \
 	tests/models tests/tagging tests/cli tests/explore/test_service.py tests/explore/test_report.py
 lowest:
 	mkdir -p build

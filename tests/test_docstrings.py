@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from tagtopic import TWDA, Corpus, TagPredictor
+from tagtopic import TWDA, Corpus, Ledger, TagPredictor
 
 # packages whose __all__ is public
 PACKAGES = (
     "",
     "baselines",
     "corpus",
+    "curation",
     "datasets",
     "engines",
     "evaluation",
@@ -73,7 +74,7 @@ def test_public_names_have_examples_that_run(package: str) -> None:
         run_examples(inspect.cleandoc(value.__doc__ or ""), name, {})
 
 
-@pytest.mark.parametrize("cls", [TWDA, Corpus, TagPredictor], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", [TWDA, Corpus, Ledger, TagPredictor], ids=lambda cls: cls.__name__)
 def test_methods_have_examples_that_continue_those_of_their_class(cls: type) -> None:
     namespace: dict[str, Any] = {}
     run_examples(inspect.cleandoc(cls.__doc__ or ""), cls.__name__, namespace)

@@ -10,8 +10,8 @@ import tagtopic
 
 SOURCE = Path(tagtopic.__file__).parent
 LAYERS = (
-    "_core", "corpus", "inference", "engines", "tagging", "evaluation", "models", "datasets", "baselines",
-    "experiments", "explore", "cli",
+    "_core", "corpus", "inference", "engines", "tagging", "evaluation", "curation", "models", "datasets",
+    "baselines", "experiments", "explore", "cli",
 )  # fmt: skip
 
 

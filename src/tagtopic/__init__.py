@@ -14,6 +14,7 @@ from tagtopic._version import __version__
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus, Document
+    from tagtopic.curation import Ledger
     from tagtopic.models import LDA, TWDA, TWTM
     from tagtopic.models.topic_search import search_topics
     from tagtopic.tagging import TagPredictor
@@ -22,13 +23,14 @@ _HOMES = {
     "Corpus": "tagtopic.corpus",
     "Document": "tagtopic.corpus",
     "LDA": "tagtopic.models",
+    "Ledger": "tagtopic.curation",
     "TWDA": "tagtopic.models",
     "TWTM": "tagtopic.models",
     "search_topics": "tagtopic.models.topic_search",
     "TagPredictor": "tagtopic.tagging",
 }
 
-__all__ = ["LDA", "TWDA", "TWTM", "Corpus", "Document", "TagPredictor", "__version__", "search_topics"]
+__all__ = ["LDA", "TWDA", "TWTM", "Corpus", "Document", "Ledger", "TagPredictor", "__version__", "search_topics"]
 
 
 def __getattr__(name: str) -> Any:

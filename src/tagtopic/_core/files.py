@@ -69,6 +69,47 @@ def write_text(path: Path, text: str) -> None:
 
 
 @contextmanager
+def append_lock(path: Path) -> Iterator[int]:
+    """Open a file for reading and appending, made if it is missing, that no other process appends to meanwhile.
+
+    Yields its descriptor. A killed process releases its lock. If another program replaces the file while this one waits
+    for the lock, the new file is opened. Systems without ``flock`` have no lock.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            if fcntl is not None:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _is_at(path, descriptor):
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Whether the open file is still the one at this path."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all bytes and sync them to disk; on an error, cut off what was written of them."""
+    start = os.fstat(descriptor).st_size
+    try:
+        written = 0
+        while written < len(data):
+            written += os.write(descriptor, data[written:])
+        os.fsync(descriptor)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, start)
+        raise
+
+
+@contextmanager
 def atomic_folder(path: Path, *, marker: str, exchange: Callable[[Path, Path], bool] | None = None) -> Iterator[Path]:
     """Yield a temporary folder to write into; on success it takes the place of ``path``.
 
