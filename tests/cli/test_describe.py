@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import SUBJECTS, Command
 
-from tagtopic import LDA, Corpus
+from tagtopic import LDA, TWDA, Corpus, Ledger
 
 READ = ("--text", "body", "--tags", "author,year")
 
@@ -81,7 +81,7 @@ def test_results_are_written_to_files_of_every_format(
         with target.open() as file:
             rows = list(csv.DictReader(file, delimiter="," if ending == "csv" else "\t"))
         assert len(rows) == 6
-        assert list(rows[0]) == ["topic", "share", "rank", "word", "probability"]
+        assert list(rows[0]) == ["topic", "name", "share", "rank", "word", "probability"]
     if ending == "jsonl":
         assert len([json.loads(line) for line in target.read_text().splitlines()]) == 6
     if ending == "json":
@@ -93,7 +93,7 @@ def test_results_are_written_to_files_of_every_format(
 def test_rows_are_written_to_standard_output(tagtopic: Command, model: Path) -> None:
     lines = tagtopic("topics", model, "-n", 2, "-o", "-").out.splitlines()
     assert len(lines) == 6
-    assert set(json.loads(lines[0])) == {"topic", "share", "rank", "word", "probability"}
+    assert set(json.loads(lines[0])) == {"topic", "name", "share", "rank", "word", "probability"}
 
 
 def test_output_files_of_unknown_format_are_refused_first(tagtopic: Command, tmp_path: Path) -> None:
@@ -120,3 +120,16 @@ def test_describe_counts_documents_tags_and_kinds(tagtopic: Command, documents: 
     assert "60" in tagtopic("describe", documents, *READ).out
     described: Any = tagtopic("describe", documents, *READ, "--json").json
     assert (described["n_documents"], described["n_tags"], described["kinds"]) == (60, 5, {"author": 3, "year": 2})
+
+
+def test_topics_shows_names_and_leaves_out_hidden_topics(tagtopic: Command, model: Path, tmp_path: Path) -> None:
+    fitted = TWDA.load(model)
+    ledger = Ledger.open(tmp_path / "decisions.jsonl")
+    ledger.record("topic-rename", topic=fitted.topic_reference(1), name="Engines")
+    ledger.record("topic-hide", topic=fitted.topic_reference(0))
+    fitted.edit(ledger).save(tmp_path / "edited.tagtopic")
+    found = tagtopic("topics", tmp_path / "edited.tagtopic", "--json").json
+    assert isinstance(found, list)
+    assert {topic["topic"]: topic["name"] for topic in found} == {1: "Engines", 2: ""}
+    assert "Engines" in tagtopic("topics", tmp_path / "edited.tagtopic").out
+    assert "name" not in tagtopic("topics", model).out

@@ -3,19 +3,21 @@
 import unicodedata
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagtopic import LDA, TWDA, Corpus
+from tagtopic import LDA, TWDA, Corpus, Ledger
 from tagtopic._core.arrays import largest
 from tagtopic.corpus import TextRules
 from tagtopic.explore import Explorer, views
 from tagtopic.explore.explorer import NotFoundError
 from tagtopic.explore.views.audit import audit_rows
 from tagtopic.explore.views.document import find_spans
+from tagtopic.explore.views.items import topic_mix
 
 
 def topic_of(explorer: Explorer, word: str) -> int:
@@ -218,3 +220,20 @@ def test_largest_equals_a_stable_sort(values: list[int], n: int) -> None:
     array = np.array(values, np.float64)
     order = np.argsort(-array, kind="stable")[:n]
     assert largest(array, range(len(array)), n) == [(int(i), float(array[i])) for i in order]
+
+
+def test_views_show_names_and_list_no_hidden_topics(explorer: Explorer, tmp_path: Path) -> None:
+    model = explorer.model
+    ledger = Ledger.open(tmp_path / "decisions.jsonl")
+    ledger.record("topic-rename", topic=model.topic_reference(1), name="Engines")
+    ledger.record("topic-hide", topic=model.topic_reference(0))
+    edited = Explorer(model.edit(ledger), explorer.corpus)
+    summaries = {summary.topic: summary for summary in views.overview(edited).topics}
+    assert 0 not in summaries
+    assert summaries[1].name == "Engines"
+    assert {circle.topic for circle in views.overview(edited).map} == set(summaries)
+    assert views.topic(edited, 1).name == "Engines"
+    assert views.topic(edited, 0).topic == 0
+    mix = np.zeros(len(model.components_))
+    mix[1] = 1
+    assert [part.name for part in topic_mix(edited, mix)] == ["Engines"]

@@ -16,26 +16,45 @@ Ranked = Sequence[tuple[str, float]]
 def topics_result(
     model: TagTopicModel, *, topics: Iterable[int] | None = None, n_words: int = 10, n_tags: int = 5
 ) -> Result:
-    """Topics, largest first, with their words and tags."""
-    shares = model.topic_shares_.tolist()
-    chosen = list(topics) if topics is not None else sorted(range(len(shares)), key=lambda k: -shares[k])
+    """Topics, largest first, with their words, tags and names; without hidden ones unless they are asked for."""
+    shares, topic_names, hidden = model.topic_shares_.tolist(), model.topic_names_, model.hidden_topics_
+    shown = [topic for topic in range(len(shares)) if topic not in hidden]
+    chosen = list(topics) if topics is not None else sorted(shown, key=lambda k: -shares[k])
     described = [(topic, model.top_words(topic, n_words), model.top_tags(topic, n_tags)) for topic in chosen]
     found = [(topic, shares[topic], words, tags) for topic, words, tags in described]
+    named = any(topic_names[topic] for topic in chosen)
     return Result(
         title=f"{len(found)} topics of {len(shares)}" if len(found) < len(shares) else f"{len(shares)} topics",
         columns=[
             Column("topic", number=True),
             Column("share", number=True),
+            *([Column("name")] if named else []),
             Column("words", ratio=3),
             Column("tags", ratio=2),
         ],
-        lines=[[str(k), percent(share), names(words), names(tags, ", ")] for k, share, words, tags in found],
+        lines=[
+            [str(k), percent(share), *([topic_names[k]] if named else []), names(words), names(tags, ", ")]
+            for k, share, words, tags in found
+        ],
         value=[
-            {"topic": k, "share": share, "words": records(words, "word"), "tags": records(tags, "tag")}
+            {
+                "topic": k,
+                "name": topic_names[k],
+                "share": share,
+                "words": records(words, "word"),
+                "tags": records(tags, "tag"),
+            }
             for k, share, words, tags in found
         ],
         rows=[
-            {"topic": k, "share": share, "rank": rank, "word": word, "probability": probability}
+            {
+                "topic": k,
+                "name": topic_names[k],
+                "share": share,
+                "rank": rank,
+                "word": word,
+                "probability": probability,
+            }
             for k, share, words, _ in found
             for rank, (word, probability) in enumerate(words, 1)
         ],
@@ -165,7 +184,12 @@ def records(ranked: Ranked, name: str, measure: str = "probability") -> list[dic
 def topic_records(model: TagTopicModel, mix: Sequence[tuple[int, float]], n_words: int = 10) -> list[dict[str, Any]]:
     """A topic mix as JSON records, with the words of each topic."""
     return [
-        {"topic": topic, "share": share, "words": [word for word, _ in model.top_words(topic, n_words)]}
+        {
+            "topic": topic,
+            "name": model.topic_names_[topic],
+            "share": share,
+            "words": [word for word, _ in model.top_words(topic, n_words)],
+        }
         for topic, share in mix
     ]
 
@@ -186,7 +210,11 @@ def _main_topics(mix: Sequence[tuple[int, float]], min_share: float = 0.05) -> S
 
 
 def _format_topics(model: TagTopicModel, mix: Sequence[tuple[int, float]], n_words: int) -> str:
-    return "; ".join(f"{percent(weight)} {names(model.top_words(topic, n_words))} ({topic})" for topic, weight in mix)
+    labels = model.topic_names_
+    return "; ".join(
+        f"{percent(weight)} {labels[topic] or names(model.top_words(topic, n_words))} ({topic})"
+        for topic, weight in mix
+    )
 
 
 def _enumerate_ranked(ranked: Ranked) -> list[tuple[int | None, str | None, float | None]]:

@@ -275,7 +275,7 @@ class Decisions:
     topics : dict
         The topics that decisions refer to, undone ones included, by ``TopicReference.key``.
     topic_names : dict
-        The names of topics by key; "" if all names of a topic were undone.
+        The names of topics by key, in the order in which they were decided; "" if all names of a topic were undone.
     hidden_topics : dict
         Whether a topic is hidden, by key; False if it was undone.
     topic_groups : tuple of tuples
@@ -344,7 +344,11 @@ class Decisions:
         topics = {topic.key: topic for decision in given for topic in topics_of(decision)}
         # topics whose names were all undone are listed: their earlier name must go from a model that has it
         names = {d.fields["topic"].key: "" for d in given if d.what == TOPIC_RENAME}
-        names |= {d.fields["topic"].key: d.fields["name"] for d in active if d.what == TOPIC_RENAME}
+        for decision in active:
+            if decision.what == TOPIC_RENAME:
+                key = decision.fields["topic"].key
+                names.pop(key)
+                names[key] = decision.fields["name"]  # last, so that names are in the order of their decisions
         hidden = {d.fields["topic"].key: False for d in given if d.what == TOPIC_HIDE}
         hidden |= {d.fields["topic"].key: True for d in active if d.what == TOPIC_HIDE}
         groups = _groups([[t.key for t in d.fields["topics"]] for d in active if d.what == TOPIC_MERGE])

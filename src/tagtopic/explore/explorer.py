@@ -17,7 +17,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic.corpus.tags import kind_of
-from tagtopic.engines import LocalEngine
 from tagtopic.engines.posterior import DocumentPosteriors
 from tagtopic.inference.methods import method_of
 from tagtopic.models.plotting import topic_similarity
@@ -240,7 +239,7 @@ class Explorer:
         DocumentPosteriors
             Their topic mixes and tag weights.
         """
-        return LocalEngine(self.model.n_jobs).infer(corpus, self.model.parameters_, self.method_for_new_documents)
+        return self.model._infer(corpus)
 
     @property
     def method_for_new_documents(self) -> str:

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from tagtopic._core.arrays import Float64s, Floats, largest
+from tagtopic._core.arrays import Float64s, Floats, Int64s, largest
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.interface import CorpusLike
 from tagtopic.corpus.tags import kind_of
@@ -29,6 +29,16 @@ from tagtopic.inference.types import Parameters
 from tagtopic.models import _inputs, _settings
 from tagtopic.models._batch import Callback, Fit, History, batch_fit
 from tagtopic.models._checkpoint import Checkpoint, SavedFit
+from tagtopic.models._edits import (
+    TopicEdits,
+    apply_edits,
+    edited_model,
+    group_array,
+    merge_topics,
+    restore_fitted,
+    topic_reference,
+    topics_digest,
+)
 from tagtopic.models._gibbs import gibbs_fit
 from tagtopic.models._online import online_fit
 from tagtopic.models._progress import fit_progress
@@ -40,6 +50,7 @@ from tagtopic.tagging.predictor import TagPredictor, fit_if_tagged
 from tagtopic.tagging.ranking import RankedTags
 
 if TYPE_CHECKING:
+    from tagtopic.curation import Ledger, TopicReference
     from tagtopic.models._intervals import TopicIntervals
     from tagtopic.tagging.audit import TagReport
     from tagtopic.tagging.explanation import Explanation
@@ -56,6 +67,13 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _latent: ClassVar[bool]
     """Whether every document has a latent tag; without it, only documents without tags have one."""
     _uses_tags: ClassVar[bool] = True
+    _edits: TopicEdits | None = None
+    """Names, merges and other edits of the topics."""
+    _fitted: dict[str, Any] | None = None
+    """Of an edited model, the arrays as fitted, where they differ from the public ones."""
+    _inferred_with: dict[str, Any] | None = None
+    """Of an edited model, the arrays with which documents are inferred: all fitted topics, without banned words."""
+    _digest_of: tuple[Any, str] | None = None
     _resumes: bool = True
     """Whether ``fit`` resumes from its checkpoint; otherwise its own first checkpoint replaces the file."""
 
@@ -215,7 +233,14 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             finally:
                 self.set_params(**given)
         _inputs.check_ignored(y, tags)
-        update_model(self, _inputs.as_corpus(self, X, tags, reset=False))
+        corpus = _inputs.as_corpus(self, X, tags, reset=False)
+        edits = None if self._edits is None else self._edits_with_sources()
+        restore_fitted(self)
+        try:
+            update_model(self, corpus)
+        finally:
+            if edits is not None:
+                apply_edits(self, edits)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, tags: Any = None) -> NDArray[np.floating[Any]]:
@@ -360,7 +385,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     @property
     def parameters_(self) -> Parameters:
-        """The learnt parameters under the paper's symbols, as inference takes them.
+        """The learnt parameters under the paper's symbols, as inference takes them; of an edited model before merges.
 
         Examples
         --------
@@ -369,11 +394,11 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         return Parameters(
-            psi=self.components_.T,
-            theta=self.tag_topics_,
+            psi=self._inference_array("components_").T,
+            theta=self._inference_array("tag_topics_"),
             pi=self.tag_weight_prior_,
             pi_latent=self.latent_weight_prior_,
-            mu=self.latent_topic_prior_,
+            mu=self._inference_array("latent_topic_prior_"),
             latent=self._latent,
         )
 
@@ -388,8 +413,120 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         (2, 1)
         """
         parameters = self.parameters_
-        pairs = zip(self.topic_word_draws_, self.tag_topic_draws_, strict=True)
+        draws = (self._inference_array(name) for name in ("topic_word_draws_", "tag_topic_draws_"))
+        pairs = zip(*draws, strict=True)
         return [replace(parameters, psi=psi.T, theta=theta) for psi, theta in pairs] or [parameters]
+
+    # ---- edits
+
+    def edit(self, ledger: Ledger) -> Self:
+        """Apply the decisions of a ledger about topics and words, without another fit.
+
+        Merged topics are one: its share, and its proportion in each tag and document, is the sum of theirs, and its
+        words are their average, weighted by their shares. Topics get names (``topic_names_``) or are hidden
+        (``hidden_topics_``), which changes no number. Banned words are left out of topics and documents. Names of an
+        earlier edit stay unless the ledger decides otherwise; merges and banned words are those of the ledger alone.
+
+        Decisions about topics of another model are applied to their counterparts, found by their words, if those are
+        clear. Tags are corrected by ``ledger.apply(corpus)`` and a fit.
+
+        Parameters
+        ----------
+        ledger : Ledger
+            The decisions.
+
+        Returns
+        -------
+        Self
+            The edited model; this one is not changed.
+
+        Raises
+        ------
+        ValueError
+            If all words are banned.
+
+        Warns
+        -----
+        UserWarning
+            If a decision is about a topic whose counterpart in this model is doubtful.
+
+        Examples
+        --------
+        >>> from tempfile import mkdtemp
+        >>> from tagtopic import Ledger
+        >>> ledger = Ledger.open(mkdtemp() + "/films.decisions.jsonl")
+        >>> space, _ = model.top_topics("space", 1)[0]
+        >>> renamed = ledger.record("topic-rename", topic=model.topic_reference(space), name="Space")
+        >>> edited = model.edit(ledger)
+        >>> edited.topic_names_[space], edited.hidden_topics_, edited.topic_groups_.tolist()
+        ('Space', (), [0, 1])
+        >>> merged = ledger.record("topic-merge", topics=[model.topic_reference(k) for k in (0, 1)])
+        >>> model.edit(ledger).transform(corpus).shape
+        (20, 1)
+        """
+        check_is_fitted(self)
+        return edited_model(self, ledger.state)
+
+    def topic_reference(self, topic: int) -> TopicReference:
+        """Return what a decision about a topic refers to: its number in the fitted model, and its words.
+
+        Parameters
+        ----------
+        topic : int
+            The topic, counted from 0.
+
+        Returns
+        -------
+        TopicReference
+            The reference, as ``Ledger.record`` takes it.
+
+        Raises
+        ------
+        ValueError
+            If there is no such topic.
+
+        Examples
+        --------
+        >>> model.topic_reference(1).number
+        1
+        """
+        return topic_reference(self, self._topic(topic))
+
+    @property
+    def topic_names_(self) -> tuple[str, ...]:
+        """The name of each topic, "" if it has none.
+
+        Examples
+        --------
+        >>> model.topic_names_
+        ('', '')
+        """
+        check_is_fitted(self)
+        return self._edits.names if self._edits else ("",) * len(self.components_)
+
+    @property
+    def hidden_topics_(self) -> tuple[int, ...]:
+        """The topics that lists of topics leave out.
+
+        Examples
+        --------
+        >>> model.hidden_topics_
+        ()
+        """
+        check_is_fitted(self)
+        return self._edits.hidden if self._edits else ()
+
+    @property
+    def topic_groups_(self) -> Int64s:
+        """For each fitted topic, the number of the topic that it is part of: other than its own after merges.
+
+        Examples
+        --------
+        >>> model.topic_groups_.tolist()
+        [0, 1]
+        """
+        check_is_fitted(self)
+        return group_array(self)
 
     # ---- documents in the model's words and tags
 
@@ -909,10 +1046,9 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         corpus = self.aligned(X, tags)
         if not corpus.tags.nnz:
             raise ValueError("the documents have no tags that the model knows: there is nothing to audit")
-        posteriors = self._infer(corpus)
-        return audit(
-            self.parameters_, predictor, self.topic_shares_, self.word_counts_, corpus, posteriors, self.n_jobs
-        )
+        posteriors = self._infer_fitted_topics(corpus)
+        shares = self._inference_array("topic_shares_")
+        return audit(self.parameters_, predictor, shares, self.word_counts_, corpus, posteriors, self.n_jobs)
 
     def explain(self, document: Any, *, tags: Any = None) -> Explanation:
         """Assign each word of a document to a topic and a tag.
@@ -945,7 +1081,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         from tagtopic.tagging.explanation import explain_document
 
-        return explain_document(self.parameters_, self._new_document_method, self.one_document(document, tags))
+        corpus = self.one_document(document, tags)
+        return explain_document(self.parameters_, self._new_document_method, corpus, self.topic_groups_)
 
     # ---- evaluation
 
@@ -1226,7 +1363,33 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return method_of(self.inference).for_new_documents.name
 
     def _infer(self, aligned: Corpus) -> DocumentPosteriors:
+        found = self._infer_fitted_topics(aligned)
+        return replace(found, topics=merge_topics(found.topics, self._edits.groups)) if self._edits else found
+
+    def _infer_fitted_topics(self, aligned: Corpus) -> DocumentPosteriors:
         return LocalEngine(self.n_jobs).infer(aligned, self.parameters_, self._new_document_method)
+
+    def _inference_array(self, name: str) -> Any:
+        """A learnt array of all fitted topics, without banned words."""
+        return (self._inferred_with or {}).get(name, getattr(self, name))
+
+    def _fitted_array(self, name: str) -> Any:
+        """A learnt array as fitted."""
+        return (self._fitted or {}).get(name, getattr(self, name))
+
+    @property
+    def _digest(self) -> str:
+        """The digest of the fitted topics, computed once."""
+        topics = self._fitted_array("components_")
+        if self._digest_of is None or self._digest_of[0] is not topics:
+            self._digest_of = topics, topics_digest(topics, self.words_)
+        return self._digest_of[1]
+
+    def _edits_with_sources(self) -> TopicEdits:
+        """The edits, with the keys of this fit's topics, so that ledgers can refer to them after the topics change."""
+        edits = self._edits or TopicEdits.none(len(self.components_))
+        own = [keys or ((self._digest, topic),) for topic, keys in enumerate(edits.sources)]
+        return replace(edits, sources=tuple(own))
 
     def _posteriors(self, X: Any, tags: Any) -> DocumentPosteriors:
         return self._infer(self.aligned(X, tags))
@@ -1270,6 +1433,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _set_learnt(self, corpus: CorpusLike, outcome: Snapshot, history: History) -> None:
         """Set the learnt attributes, all but the tag predictor."""
+        self._edits = self._fitted = self._inferred_with = None
         for name, value in outcome.attributes().items():
             setattr(self, name, value)
         self.words_, self.tag_names_ = corpus.words, corpus.tag_names

@@ -21,6 +21,7 @@ from tagtopic._version import __version__
 from tagtopic.corpus.matrices import is_nondecreasing
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.validation import require_distinct
+from tagtopic.models._edits import TopicEdits, apply_edits
 from tagtopic.models._settings import MAX_PRIOR, MIN_PRIOR, check_settings
 from tagtopic.models._snapshot import ARRAYS, MODEL_DTYPE, NUMBERS, Learnt, check_shapes
 from tagtopic.tagging.predictor import NOT_NEGATIVE, TagPredictor
@@ -47,6 +48,7 @@ HEADER: dict[str, tuple[type, ...]] = {
     "prior_updates": (list,),
     "rules": (dict, NoneType),
     "feature_names": (bool,),
+    "topics": (dict, NoneType),
 }
 """The entries of a header and their types."""
 
@@ -76,7 +78,7 @@ def save_model(model: TagTopicModel, path: Path) -> None:
         raise TypeError(f"{type(model).__name__} cannot be saved: derive it from TWDA, TWTM or LDA")
     settings = {name: _plain(value) for name, value in model.get_params().items() if name not in NOT_SAVED}
     known = signature(kind).parameters
-    tensors = {learnt.tensor_name: learnt.stored(getattr(model, name)) for name, learnt in ARRAYS.items()}
+    tensors = {learnt.tensor_name: learnt.stored(model._fitted_array(name)) for name, learnt in ARRAYS.items()}
     for name, strings in (("words", model.words_), ("tag_names", model.tag_names_)):
         packed = StringArray.of(strings)
         tensors[f"{name}.offsets"], tensors[f"{name}.bytes"] = packed.offsets, packed.data
@@ -92,6 +94,7 @@ def save_model(model: TagTopicModel, path: Path) -> None:
         "prior_updates": list(model.prior_updates_),
         "rules": None if model.rules_ is None else model.rules_.to_json(),
         "feature_names": hasattr(model, "feature_names_in_"),
+        "topics": None if model._edits is None else model._edits.to_json(),
     }
     write_tensors(path, KIND, header, tensors)
 
@@ -116,6 +119,7 @@ def load_model(path: Path, wanted: type[Model]) -> Model:
 def _check_header(header: dict[str, Any]) -> None:
     """Raise unless the entries of a header are of the types that ``save_model`` writes."""
     header.setdefault("own_settings", {})  # files of earlier versions have none
+    header.setdefault("topics", None)
     for name, types in HEADER.items():
         if name not in header:
             raise ValueError(f"its header has no {name}")
@@ -195,6 +199,8 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
         model.feature_names_in_ = np.array(model.words_, dtype=object)
     check_shapes(model)
     _check_values(model)
+    if header["topics"] is not None:
+        apply_edits(model, TopicEdits.from_json(header["topics"], len(model.components_)))
     return model
 
 

@@ -64,7 +64,8 @@ def colour(topic: int, *, dark: bool = False) -> str:
 def plot_topics(model: TagTopicModel) -> Any:
     """Draw the topics as a map of circles."""
     go = _plotly()
-    circles = topic_map(topic_similarity(model.components_), model.topic_shares_)
+    placed = topic_map(topic_similarity(model.components_), model.topic_shares_)
+    circles = [circle for circle in placed if circle.topic not in model.hidden_topics_]
     words = {circle.topic: [word for word, _ in model.top_words(circle.topic, 8)] for circle in circles}
     figure = go.Figure(layout={"title": f"{len(circles)} topics", "margin": MARGINS, "height": 560})
     for circle in circles:
@@ -78,9 +79,12 @@ def plot_topics(model: TagTopicModel) -> Any:
             x=[circle.x for circle in circles],
             y=[circle.y for circle in circles],
             mode="text",
-            text=[f"{circle.topic}<br>{_label(words[circle.topic][0], 14)}" for circle in circles],
+            text=[
+                f"{circle.topic}<br>{_label(model.topic_names_[circle.topic] or words[circle.topic][0], 14)}"
+                for circle in circles
+            ],
             hovertext=[
-                f"topic {circle.topic}, {model.topic_shares_[circle.topic]:.1%}"
+                f"topic {circle.topic}{_given_name(model, circle.topic)}, {model.topic_shares_[circle.topic]:.1%}"
                 f"<br>{_label(', '.join(words[circle.topic]), 120)}"
                 for circle in circles
             ],
@@ -155,10 +159,11 @@ def to_pyldavis(model: TagTopicModel, X: Any, tags: Any, options: dict[str, Any]
 
 def html_table(model: TagTopicModel) -> str:
     """The largest topics as an HTML table for a notebook."""
-    order = sorted(range(len(model.topic_shares_)), key=lambda topic: -model.topic_shares_[topic])
+    shown = [topic for topic in range(len(model.topic_shares_)) if topic not in model.hidden_topics_]
+    order = sorted(shown, key=lambda topic: -model.topic_shares_[topic])
     rows = [
         [
-            str(topic),
+            f"{topic}: {model.topic_names_[topic]}" if model.topic_names_[topic] else str(topic),
             f"{model.topic_shares_[topic]:.1%}",
             " ".join(word for word, _ in model.top_words(topic, 8)),
             ", ".join(tag for tag, _ in model.top_tags(topic, 4)),
@@ -189,11 +194,17 @@ def _two_panels(first: str, second: str, title: str) -> Any:
 
 def _topic_bars(model: TagTopicModel, mix: Any) -> Any:
     topics = main_topics(mix)[::-1]
-    words = [", ".join(word for word, _ in model.top_words(topic, 3)) for topic in topics]
+    words = [model.topic_names_[topic] or ", ".join(word for word, _ in model.top_words(topic, 3)) for topic in topics]
     names = [f"{topic}: {_label(text, 40)}" for topic, text in zip(topics, words, strict=True)]
     trace = _bars(names, [float(mix[topic]) for topic in topics])
     trace.marker = {"color": [colour(topic) for topic in topics]}
     return trace
+
+
+def _given_name(model: TagTopicModel, topic: int) -> str:
+    """The name of a topic, to be put after its number."""
+    name = model.topic_names_[topic]
+    return f": {_label(name, 40)}" if name else ""
 
 
 def _bars(names: Sequence[str], values: Sequence[float]) -> Any:

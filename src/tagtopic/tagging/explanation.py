@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import digamma
 
-from tagtopic._core.arrays import Float64s
+from tagtopic._core.arrays import Float64s, Int64s
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, tag_shares
 from tagtopic.inference.methods import method_of
@@ -104,7 +104,9 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain_document(parameters: Parameters, inference: str, corpus: Corpus) -> Explanation:
+def explain_document(
+    parameters: Parameters, inference: str, corpus: Corpus, groups: Int64s | None = None
+) -> Explanation:
     """Explain the one document of a corpus in the model's columns.
 
     Parameters
@@ -115,6 +117,8 @@ def explain_document(parameters: Parameters, inference: str, corpus: Corpus) -> 
         The inference method.
     corpus : Corpus
         One document.
+    groups : ndarray of shape (topics,) or None, default=None
+        The number of the topic that each topic of the parameters is part of; None: its own.
 
     Returns
     -------
@@ -125,6 +129,10 @@ def explain_document(parameters: Parameters, inference: str, corpus: Corpus) -> 
     names = [corpus.tag_names[j] for j in corpus.tags.indices]
     by_tag = joint.sum(axis=2)
     by_topic = joint.sum(axis=1)
+    if groups is not None:
+        merged = np.zeros((len(by_topic), int(groups.max()) + 1))
+        np.add.at(merged.T, groups, by_topic.T)
+        by_topic = merged
     words = [
         _word_assignment(corpus.words[w], float(count), by_topic[i], by_tag[i], names)
         for i, (w, count) in enumerate(zip(corpus.counts.indices, counts, strict=True))

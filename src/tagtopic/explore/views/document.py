@@ -166,7 +166,9 @@ def _assigned_words(explorer: Explorer, one: Corpus, tags: list[str]) -> tuple[A
             tag_share=word.tag_share,
             tag_place=-1 if word.tag is None else ranks[word.tag],
         )
-        for word in explain_document(model.parameters_, explorer.method_for_new_documents, one).words
+        for word in explain_document(
+            model.parameters_, explorer.method_for_new_documents, one, model.topic_groups_
+        ).words
     )
 
 

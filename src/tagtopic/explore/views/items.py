@@ -26,11 +26,12 @@ class WordShare:
 
 @dataclass(frozen=True)
 class TopicShare:
-    """A topic, its share, and its most probable words as a label."""
+    """A topic, its share, its name ("" without one), and its most probable words."""
 
     topic: int
     share: float
     words: tuple[str, ...]
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,12 @@ def topic_words(explorer: Explorer, topic: int, n: int = 3) -> tuple[str, ...]:
 def topic_mix(explorer: Explorer, mix: Any, min_share: float = 0.02, n: int = 10) -> tuple[TopicShare, ...]:
     """The n largest topics with at least ``min_share``, largest first; the largest one in any case."""
     topics = queries.main_topics(mix, least=min_share, most=n)
-    return tuple(TopicShare(k, float(mix[k]), topic_words(explorer, k, 5)) for k in topics)
+    return tuple(topic_share(explorer, k, float(mix[k])) for k in topics)
+
+
+def topic_share(explorer: Explorer, topic: int, share: float) -> TopicShare:
+    """A topic with its name and five words."""
+    return TopicShare(topic, share, topic_words(explorer, topic, 5), explorer.model.topic_names_[topic])
 
 
 def numbered_tags(explorer: Explorer, ranked: Iterable[tuple[str, float]]) -> tuple[TagValue, ...]:

@@ -76,6 +76,7 @@ class TopicSummary:
     share: float
     words: tuple[str, ...]
     tags: tuple[TagValue, ...]
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,12 +143,16 @@ def overview(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> Overview:
         curve=fit_curve(model),
         kinds=tuple(TagKind(kind, n) for kind, n in counts.most_common()),
         topics=topic_summaries(explorer, n_words, n_tags),
-        map=topic_map(explorer.topic_similarity, model.topic_shares_),
+        map=tuple(
+            circle
+            for circle in topic_map(explorer.topic_similarity, model.topic_shares_)
+            if circle.topic not in model.hidden_topics_
+        ),
     )
 
 
 def topic_summaries(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> tuple[TopicSummary, ...]:
-    """All topics, largest first."""
+    """All topics that are not hidden, largest first."""
     model = explorer.model
     shares = np.asarray(model.topic_shares_, np.float64)
     return tuple(
@@ -156,8 +161,10 @@ def topic_summaries(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> tu
             share=float(shares[k]),
             words=tuple(word for word, _ in model.top_words(int(k), n_words)),
             tags=numbered_tags(explorer, model.top_tags(int(k), n_tags)),
+            name=model.topic_names_[k],
         )
         for k in np.argsort(-shares, kind="stable")
+        if k not in model.hidden_topics_
     )
 
 

@@ -18,7 +18,7 @@ from tagtopic.explore.views.items import (
     distinctive_words,
     numbered_tags,
     top_words,
-    topic_words,
+    topic_share,
 )
 from tagtopic.models._queries import top_by_share
 
@@ -51,11 +51,12 @@ class TopicView:
     near: tuple[TopicShare, ...]
     documents: tuple[DocumentValue, ...] | None
     trend: tuple[YearShare, ...]
+    given_name: str = ""
 
     @property
     def name(self) -> str:
-        """The label of the topic."""
-        return ", ".join(word.word for word in self.words[:3])
+        """The topic's name, or its first words."""
+        return self.given_name or ", ".join(word.word for word in self.words[:3])
 
 
 def topic(explorer: Explorer, number: int, n: int = 20) -> TopicView:
@@ -73,6 +74,7 @@ def topic(explorer: Explorer, number: int, n: int = 20) -> TopicView:
         near=_similar_topics(explorer, number),
         documents=None if explorer.corpus is None else _documents(explorer, number, n),
         trend=() if explorer.corpus is None else _trend(explorer, number),
+        given_name=model.topic_names_[number],
     )
 
 
@@ -80,7 +82,7 @@ def _similar_topics(explorer: Explorer, number: int, n: int = 5) -> tuple[TopicS
     similarity = explorer.topic_similarity[number].copy()
     similarity[number] = -1.0
     ranked = largest(similarity, range(len(similarity)), min(n, len(similarity) - 1))
-    return tuple(TopicShare(k, value, topic_words(explorer, k, 5)) for k, value in ranked)
+    return tuple(topic_share(explorer, k, value) for k, value in ranked)
 
 
 def _documents(explorer: Explorer, number: int, n: int) -> tuple[DocumentValue, ...]:
