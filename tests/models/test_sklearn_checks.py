@@ -11,7 +11,7 @@ from tagtopic.models import LDA, TWDA, TWTM
 class TaggedTWTM(TWTM):
     """TWTM as scikit-learn's checks can call it: they pass no tags, without which it cannot be fitted."""
 
-    def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Any = None) -> "TaggedTWTM":
+    def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Any = None, ledger: Any = None) -> "TaggedTWTM":
         n_documents = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
         return super().fit(X, y, tags=np.ones((n_documents, 1), int), engine=engine)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.inputs import FileOptions, corpus_rules, read_with_engine
+from tagtopic.cli.inputs import FileOptions, corpus_rules, load_model, open_ledger, read_with_engine
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import check_target, emit, naming_errors, notify, print_json, print_text
 from tagtopic.cli.results import topics_result
@@ -60,6 +60,8 @@ def register(app: typer.Typer) -> None:
             "tagtopic fit movies.jsonl --text storyline --tags director,stars,keywords -k 50 -o movies.tagtopic",
             "tagtopic fit posts.csv --text title,body --tags tags --tag-separator ';' --quiet",
             "tagtopic fit movies.jsonl --text storyline --tags director -k 200 -o movies.tagtopic --resume",
+            "tagtopic fit more.jsonl --text storyline --tags director --initial movies.tagtopic --ledger "
+            "movies.decisions.jsonl -o more.tagtopic",
             "zcat log.jsonl.gz | tagtopic fit - --text message --model lda -k 20 -o log.tagtopic",
             "tagtopic fit 'posts/*.parquet' --text body --tags labels --engine spark --master spark://host:7077",
         ),
@@ -144,6 +146,22 @@ def fit(
             help="Also fit the tag predictor, which tagtopic predict and tagtopic audit need.",
         ),
     ] = True,
+    initial: Annotated[
+        str | None,
+        typer.Option(
+            "--initial",
+            metavar="MODEL",
+            help="Earlier model file: the fit starts from its topics and keeps their numbers and names.",
+        ),
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            "--ledger",
+            metavar="FILE",
+            help="File of decisions: tags are corrected, words banned, topics seeded, named, merged and hidden.",
+        ),
+    ] = None,
     seed: options.Seed = 0,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
@@ -185,8 +203,9 @@ def fit(
     is killed, the same command with --resume continues from there.
     """
     output = output or f"{_stem(files[0])}.tagtopic"
-    check_target(output, *files)
+    check_target(output, *files, *(given for given in (ledger, initial) if given is not None))
     target = Path(output)
+    decisions = None if ledger is None else open_ledger(ledger)
     file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
@@ -196,6 +215,8 @@ def fit(
     if not tag_predictor and model is not ModelName.LDA:  # which has no such setting
         settings["tag_predictor"] = False
     _check_weight_update(weight_update, engine, tag_weight_prior)
+    if initial is not None:
+        settings["initial"] = load_model(initial)
     settings |= _checkpoint_settings(target, checkpoint_every, resume=resume, quiet=quiet)
     estimator = estimator_class(model)(
         n_topics=topics,
@@ -222,7 +243,9 @@ def fit(
         notify(f"read {corpus!r}", quiet=quiet)
         started = time.perf_counter()
         with _handle_interrupt(target):
-            fitted = estimator.fit(corpus, engine=runner)
+            fitted = estimator.fit(corpus, engine=runner, ledger=decisions)
+            if decisions is not None:
+                fitted = fitted.edit(decisions)
             with naming_errors(target):
                 fitted.save(target)
     interrupted = bool(fitted.interrupted_)

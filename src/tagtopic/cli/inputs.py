@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import sys
 import warnings
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from tagtopic.cli.output import notify
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.corpus.interface import RemoteCorpus
+    from tagtopic.curation import Ledger
     from tagtopic.engines.base import Engine
     from tagtopic.models._base import TagTopicModel
 
@@ -72,6 +74,22 @@ def load_model(path: str, jobs: int | None = None) -> TagTopicModel:
     fitted = TagTopicModel.load(path)
     fitted.set_params(n_jobs=jobs)
     return fitted
+
+
+def open_ledger(path: str, who: str | None = None, *, missing: bool = False) -> Ledger:
+    """Open a ledger, which must exist unless ``missing`` is allowed."""
+    from tagtopic.curation import Ledger
+
+    if not missing and not Path(path).exists():
+        raise FileNotFoundError(f"there is no ledger {path}")
+    return Ledger.open(path, who=_user_name() if who is None else who)
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a user without a name
+        return ""
 
 
 def model_and_corpus(

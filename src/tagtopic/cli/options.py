@@ -139,6 +139,7 @@ Output = Annotated[
         help="Write to a .csv, .tsv, .jsonl, .json, .parquet or .arrow file; - for standard output.",
     ),
 ]
+Ledger = Annotated[str, typer.Option("--ledger", metavar="FILE", help="File of decisions.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Number of threads.", show_default="all cores")]
 

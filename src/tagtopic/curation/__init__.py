@@ -2,7 +2,7 @@
 
 ``ledger`` has the file, ``decisions`` the kinds of decisions and the state that they amount to, ``corrections`` the
 corrected tags of a corpus,
-``matching`` the counterparts of topics in another model.
+``matching`` the counterparts of topics in another model, ``records`` files with corrected tags.
 """
 
 from tagtopic.curation.decisions import Decision, Decisions, TopicReference

@@ -372,6 +372,11 @@ class Decisions:
             verdict in (TAG_WRONG, TAG_ADD) for tags in self.verdicts.values() for verdict in tags.values()
         )
 
+    @property
+    def named_topics(self) -> dict[str, TopicReference]:
+        """The topics that have a name, by name; the last one if several have it."""
+        return {name: self.topics[key] for key, name in self.topic_names.items() if name}
+
     def corrected_tags(self, document: str, tags: Iterable[str]) -> list[str]:
         """Return the tags of a document as decided: merged, without wrong ones, with added ones last.
 
@@ -391,6 +396,22 @@ class Decisions:
         names = dict.fromkeys(self.canonical.get(tag, tag) for tag in tags)
         kept = [tag for tag in names if verdicts.get(tag) != TAG_WRONG]
         return kept + [tag for tag, verdict in verdicts.items() if verdict == TAG_ADD and tag not in names]
+
+    def label_of(self, topic: TopicKey) -> str:
+        """Return the name of a topic, or its number, with its first words.
+
+        Parameters
+        ----------
+        topic : tuple of str and int
+            The topic's key.
+
+        Returns
+        -------
+        str
+            The label.
+        """
+        name = self.topic_names.get(topic)
+        return f"{repr(name) if name else f'topic {topic[1]}'} ({' '.join(list(self.topics[topic].words)[:3])})"
 
     def to_json(self) -> str:
         """Return the state as canonical JSON: equal states give equal texts.

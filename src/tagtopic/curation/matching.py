@@ -1,7 +1,8 @@
 """The counterparts of named topics in another model: an assignment by the similarity of their words.
 
-The similarity of two topics p and q is the Bhattacharyya coefficient, the sum of sqrt(p_w q_w): 1 for equal topics. If
-only the most probable words of p are known, the sum is over them, relative to their share of p.
+Topics share their frequent words, so they are compared by what is particular to them: x = sqrt(p) - sqrt(u), where p is
+the topic's distribution over words and u the frequency of words in all documents. The similarity of x and y is
+Tanimoto's coefficient, x y / (x x + y y - x y): 1 for equal topics, about 0 for unrelated ones.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from tagtopic._core.arrays import Float64s
 from tagtopic._core.parallel import one_blas_thread
 from tagtopic.curation.decisions import TopicReference
 
-LEAST_SIMILARITY = 0.5
+LEAST_SIMILARITY = 0.4
 """The similarity from which on a counterpart can be clear."""
 
-MOST_AMBIGUITY = 0.8
+MOST_AMBIGUITY = 0.6
 """The similarity of the second candidate, relative to the first, up to which a counterpart can be clear."""
 
 
@@ -40,7 +41,7 @@ class TopicMatch:
     Examples
     --------
     >>> from tagtopic.curation import TopicMatch
-    >>> TopicMatch(3, 0.9, 0.2).is_clear, TopicMatch(3, 0.9, 0.8).is_clear
+    >>> TopicMatch(3, 0.9, 0.2).is_clear, TopicMatch(3, 0.9, 0.7).is_clear
     (True, False)
     """
 
@@ -73,27 +74,43 @@ def match_topics(similarity: Float64s) -> list[TopicMatch]:
     return matches
 
 
-def similarity_of_topics(topics: Any, words: Sequence[str], others: Any, other_words: Sequence[str]) -> Float64s:
-    """Return the similarities of topics (topics, words) and of those of another model, over the words of both."""
+def similarity_of_topics(
+    topics: Any, words: Sequence[str], others: Any, other_words: Sequence[str], frequencies: Float64s
+) -> Float64s:
+    """Return the similarities of topics (topics, words) and of those of another model, over the words of both.
+
+    ``frequencies`` are those of ``other_words``.
+    """
     column = {word: number for number, word in enumerate(other_words)}
     pairs = [(i, column[word]) for i, word in enumerate(words) if word in column]
     if not pairs:
         return np.zeros((len(topics), len(others)))
     own, other = (list(numbers) for numbers in zip(*pairs, strict=True))
-    with one_blas_thread():
-        similarity = np.sqrt(topics[:, own]) @ np.sqrt(others[:, other]).T
-    return np.asarray(similarity, np.float64)
+    usual = np.sqrt(frequencies[other])
+    return _tanimoto(np.sqrt(topics[:, own]) - usual, np.sqrt(others[:, other]) - usual)
 
 
-def similarity_of_references(references: Sequence[TopicReference], topics: Any, words: Sequence[str]) -> Float64s:
-    """Return the similarities of references, by the words that they have, and topics (topics, words)."""
+def similarity_of_references(
+    references: Sequence[TopicReference], topics: Any, words: Sequence[str], frequencies: Float64s
+) -> Float64s:
+    """Return the similarities of references and topics (topics, words), over the words that a reference has."""
     wanted = {word for reference in references for word in reference.words}
     column = {word: number for number, word in enumerate(words) if word in wanted}
-    rows = []
-    for reference in references:
+    rows = [np.zeros(len(topics))] * len(references)
+    for row, reference in enumerate(references):
         known = [(column[word], share) for word, share in reference.words.items() if word in column]
-        total = sum(reference.words.values())
-        shares = np.array([share for _, share in known])
-        common = np.sqrt(np.asarray(topics[:, [number for number, _ in known]], np.float64) * shares).sum(axis=1)
-        rows.append(np.minimum(common / max(total, 1e-300), 1.0))
+        lost = sum(share for word, share in reference.words.items() if word not in column)
+        if known:
+            numbers, shares = (list(values) for values in zip(*known, strict=True))
+            usual = np.sqrt(frequencies[numbers])
+            found = _tanimoto((np.sqrt(shares) - usual)[None], np.sqrt(topics[:, numbers]) - usual)[0]
+            rows[row] = found * (1 - lost / (lost + sum(shares)))
     return np.array(rows).reshape(len(references), len(topics))
+
+
+def _tanimoto(one: Any, other: Any) -> Float64s:
+    one, other = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    with one_blas_thread():
+        product = one @ other.T
+    squares = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)
+    return np.asarray(np.maximum(product, 0.0) / np.maximum(squares - product, 1e-300))

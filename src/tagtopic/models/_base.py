@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -40,6 +41,7 @@ from tagtopic.models._edits import (
     topics_digest,
 )
 from tagtopic.models._gibbs import gibbs_fit
+from tagtopic.models._guidance import carry_names, start_settings
 from tagtopic.models._online import online_fit
 from tagtopic.models._progress import fit_progress
 from tagtopic.models._queries import nearest_rows, suggest_names, top_by_share
@@ -50,7 +52,7 @@ from tagtopic.tagging.predictor import TagPredictor, fit_if_tagged
 from tagtopic.tagging.ranking import RankedTags
 
 if TYPE_CHECKING:
-    from tagtopic.curation import Ledger, TopicReference
+    from tagtopic.curation import Decisions, Ledger, TopicMatch, TopicReference
     from tagtopic.models._intervals import TopicIntervals
     from tagtopic.tagging.audit import TagReport
     from tagtopic.tagging.explanation import Explanation
@@ -74,6 +76,10 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _inferred_with: dict[str, Any] | None = None
     """Of an edited model, the arrays with which documents are inferred: all fitted topics, without banned words."""
     _digest_of: tuple[Any, str] | None = None
+    _seeds: Mapping[str, tuple[str, ...]] = {}
+    """During a fit, the words of seeded topics by name."""
+    _named: Mapping[str, TopicReference] = {}
+    """During a fit, the named topics of a ledger by name."""
     _resumes: bool = True
     """Whether ``fit`` resumes from its checkpoint; otherwise its own first checkpoint replaces the file."""
 
@@ -88,6 +94,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     tag_topic_prior: Prior
     topic_word_prior: Prior
     init: str
+    initial: TagTopicModel | None
     burn_in: int | None
     thinning: int
     n_draws: int
@@ -129,10 +136,13 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     converged_: bool
     interrupted_: bool
     tag_predictor_: TagPredictor | None
+    topic_matches_: dict[str, TopicMatch]
 
     # ---- fitting
 
-    def fit(self, X: Any, y: Any = None, *, tags: Any = None, engine: Engine | None = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, tags: Any = None, engine: Engine | None = None, ledger: Ledger | None = None
+    ) -> Self:
         """Fit the model to documents.
 
         Ctrl-C ends the fit with a warning; the model is that of the last complete iteration. If the file ``checkpoint``
@@ -148,6 +158,11 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             The tags of texts or counts; they replace those of a Corpus.
         engine : Engine or None, default=None
             Where inference runs; None is this machine, or the engine that read the documents.
+        ledger : Ledger or None, default=None
+            Decisions: the tags are corrected and banned words left out as by ``ledger.apply``; the fit starts from the
+            words of named topics, and from seeded topics, which stay about their words; names and hidden topics are
+            carried to the counterparts of their topics, if those are clear. ``topic_matches_`` has the match of each
+            name, and ``edit(ledger)`` also merges topics.
 
         Returns
         -------
@@ -161,13 +176,19 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         CheckpointError
             If the checkpoint is of another run, or damaged.
 
+        Warns
+        -----
+        UserWarning
+            If the counterpart of a named topic is doubtful; its name is not carried.
+
         Examples
         --------
         >>> TWDA(2, random_state=0).fit([[2, 0, 1], [0, 3, 1]], tags=[["blue"], ["red", "blue"]])
         TWDA(n_topics=2, random_state=0)
         """
         _inputs.check_ignored(y, tags)
-        corpus = self._training_corpus(X, tags)
+        decisions = None if ledger is None else ledger.state
+        corpus = self._training_corpus(X, tags, decisions)
         checkpoint = self._checkpoint(corpus)
         saved = checkpoint.load() if checkpoint and self._resumes else None
         with fit_progress(self.progress) as bar:
@@ -180,8 +201,13 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                     fit.checkpoint = checkpoint.callback if checkpoint else None
                     fit.run([*self.callbacks, *bar.callbacks(fit)])
                     outcome, history = fit.outcome, fit.history
+                    if fit.settings.seeds is not None:
+                        seeded = fit.settings.seeds.sizes(self.n_topics)
+                        outcome = replace(outcome, topic_sizes=np.maximum(outcome.topic_sizes - seeded, 0.0))
                 del fit  # frees its second copy of the topics before the tag predictor is fitted
                 self._set_learnt(training, outcome, history)
+            if decisions is not None or self.initial is not None:
+                self.topic_matches_ = carry_names(self, decisions)
             self.tag_predictor_ = None
             if self.tag_predictor:
                 bar.start_phase("learning to predict tags")
@@ -1401,8 +1427,12 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(f"the model has no tag predictor ({reason}): fit_tag_predictor(corpus) makes one")
         return self.tag_predictor_
 
-    def _training_corpus(self, X: Any, tags: Any) -> CorpusLike:
+    def _training_corpus(self, X: Any, tags: Any, decisions: Decisions | None) -> CorpusLike:
         corpus = _inputs.training_corpus(self, X, tags)
+        self._seeds, self._named = {}, {}
+        if decisions is not None:
+            corpus = _inputs.as_decided(corpus, decisions)
+            self._seeds, self._named = decisions.seeds, decisions.named_topics
         _settings.check_settings(self, corpus)
         if not corpus.n_tokens:
             raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
@@ -1413,7 +1443,9 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _checkpoint(self, corpus: CorpusLike) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
-        settings = {**self.get_params(), "inference": method_of(self.inference).name}
+        settings = {**self.get_params(deep=False), "inference": method_of(self.inference).name}
+        settings |= start_settings(self)
+        settings = {name: value for name, value in settings.items() if name != "initial" or value is not None}
         return Checkpoint.for_fit(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, settings)
 
     @contextmanager
@@ -1454,6 +1486,14 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
+
+    def __sklearn_clone__(self) -> Self:
+        """Clone the settings; the initial model stays as it is, and is not cloned to one that is not fitted."""
+        bare = copy.copy(self)
+        bare.initial = None
+        made: Self = super(TagTopicModel, bare).__sklearn_clone__()
+        made.initial = self.initial
+        return made
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

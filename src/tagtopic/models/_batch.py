@@ -198,6 +198,8 @@ class ExpectationMaximisation(Fit):
         if self.best is not None and self._spare.psi is self.best.parameters.psi:
             self._spare = Statistics.empty_like(self.parameters)
         statistics = self.session.e_step(self.parameters, self._spare, sweeps=self.settings.sweeps)
+        if self.settings.seeds is not None:
+            self.settings.seeds.add_to(statistics.psi)
         bound = statistics.objective + log_prior(self.parameters, self.priors, self.session.method, self.session)
         used = self.parameters
         found = m_step(statistics, self.priors, self.session.method, self.session)

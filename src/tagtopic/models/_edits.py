@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -213,51 +213,55 @@ def edited_model(model: Model, decisions: Decisions) -> Model:
     made = copy.copy(model)
     before = model._edits or TopicEdits.none(len(model.components_))
     restore_fitted(made)
-    found, doubtful = _find_topics(model, decisions)
+    matches, doubtful = find_topics(model, decisions)
     if doubtful:
-        warn(_describe_doubtful(doubtful, decisions))
+        labels = {decisions.label_of(key): match for key, match in doubtful.items()}
+        warn(describe_doubtful(labels, len(decisions.topics)))
+    found = {key: match.topic for key, match in matches.items()}
     merges = [[found[key] for key in group if key in found] for group in decisions.topic_groups]
     groups = _join(merges, len(before.groups))
     apply_edits(made, _edits_of(before, groups, found, decisions))
     return made
 
 
-def _find_topics(model: TagTopicModel, decisions: Decisions) -> tuple[dict[TopicKey, int], dict[TopicKey, TopicMatch]]:
-    """The fitted topic that each decided topic is, and the matches of those whose counterpart is doubtful."""
+def find_topics(
+    model: TagTopicModel, decisions: Decisions, unclear: Set[TopicKey] = frozenset()
+) -> tuple[dict[TopicKey, TopicMatch], dict[TopicKey, TopicMatch]]:
+    """Return the fitted topics that decided topics are, and the matches of those whose counterpart is doubtful.
+
+    Topics in ``unclear`` are known to be doubtful.
+    """
     edits, n_topics = model._edits, len(model._fitted_array("components_"))
-    sources = enumerate(edits.sources if edits else ())
-    known = {key: topic for topic, keys in sources for key in keys}
-    found: dict[TopicKey, int] = {}
+    known = {key: topic for topic, keys in enumerate(edits.sources if edits else ()) for key in keys}
+    found: dict[TopicKey, TopicMatch] = {}
     others: dict[str, list[TopicReference]] = {}
     for key, reference in decisions.topics.items():
         if key in known:
-            found[key] = known[key]
+            found[key] = TopicMatch(known[key], 1.0, 0.0)
         elif reference.model == model._digest and reference.number < n_topics:
-            found[key] = reference.number
+            found[key] = TopicMatch(reference.number, 1.0, 0.0)
         else:
             others.setdefault(reference.model, []).append(reference)
     doubtful: dict[TopicKey, TopicMatch] = {}
     for references in others.values():  # topics of one model are different ones, those of two may be the same
-        similarity = similarity_of_references(references, model._fitted_array("components_"), model.words_)
+        topics, counts = model._fitted_array("components_"), model._fitted_array("word_counts_")
+        similarity = similarity_of_references(references, topics, model.words_, counts / counts.sum())
         for reference, match in zip(references, match_topics(similarity), strict=True):
-            if match.is_clear:
-                found[reference.key] = match.topic
-            else:
-                doubtful[reference.key] = match
+            is_clear = match.is_clear and reference.key not in unclear
+            (found if is_clear else doubtful)[reference.key] = match
     return found, doubtful
 
 
-def _describe_doubtful(doubtful: dict[TopicKey, TopicMatch], decisions: Decisions) -> str:
+def describe_doubtful(doubtful: Mapping[str, TopicMatch], n_topics: int) -> str:
+    """Return the text of a warning about topics, by label, whose counterparts are doubtful."""
     shown = []
-    for key, match in list(doubtful.items())[:5]:
-        words = " ".join(list(decisions.topics[key].words)[:3])
-        name = decisions.topic_names.get(key) or f"topic {key[1]}"
+    for label, match in list(doubtful.items())[:5]:
         best = f"topic {match.topic} has similarity {match.similarity:.2f}" if match.topic >= 0 else "no topic is left"
-        shown.append(f"{name!r} ({words}): {best}, another pair {match.runner_up:.2f}")
+        shown.append(f"{label}: {best}, another pair {match.runner_up:.2f}")
     more = f"; and {len(doubtful) - 5} more" if len(doubtful) > 5 else ""
     return (
-        f"decisions about {len(doubtful)} of {len(decisions.topics)} topics are left out, because their counterparts "
-        f"in this model are doubtful: {'; '.join(shown)}{more}"
+        f"decisions about {len(doubtful)} of {n_topics} topics are left out, because their counterparts in this model "
+        f"are doubtful: {'; '.join(shown)}{more}"
     )
 
 

@@ -136,6 +136,14 @@ class GibbsSampling(Fit):
         else:  # max_iter has changed, and burn_in with it: the average begins anew
             self.n_averaged = self.n_kept = 0
         self.sampler.restore(Assignments(arrays["token_topics"], arrays["token_tags"]))
+        self.add_seeds()
+
+    def add_seeds(self) -> None:
+        """Add the prior counts of seeded topics to the counts of the assignments."""
+        seeds, counts = self.settings.seeds, self.sampler.counts
+        if seeds is not None:
+            seeds.add_to(counts.word_topics)
+            counts.topics[:] += seeds.sizes(len(counts.topics)).astype(np.int64)
 
     @property
     def finished(self) -> bool:
@@ -268,6 +276,8 @@ def gibbs_fit(
     documents: Any = corpus
     common = np.argsort(-corpus.word_counts(), kind="stable")[:COMPARED_WORDS]
     with (engine or default).sampler(documents, model.n_topics) as sampler:
+        fit = GibbsSampling(sampler, parameters, priors, fit_settings(model, corpus), seed, common, validation)
         if saved is None:
             sampler.initialise(parameters, seed)
-        yield GibbsSampling(sampler, parameters, priors, fit_settings(model, corpus), seed, common, validation)
+            fit.add_seeds()
+        yield fit

@@ -17,6 +17,8 @@ from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.corpus.matrices import column_counts, csr, keep_columns
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.validation import is_matrix
+from tagtopic.curation.corrections import corrected_corpus
+from tagtopic.curation.decisions import Decisions
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
@@ -34,6 +36,18 @@ def training_corpus(model: TagTopicModel, X: Any, tags: Any) -> CorpusLike:
         return X if model._uses_tags else X.without_tags()
     corpus = as_corpus(model, X, tags, reset=True)
     return corpus if model._uses_tags else without_tags(corpus)
+
+
+def as_decided(corpus: CorpusLike, decisions: Decisions) -> CorpusLike:
+    """The training documents with tags and words as decided."""
+    if not (decisions.changes_tags or decisions.banned_words):
+        return corpus
+    if not isinstance(corpus, Corpus):
+        raise ValueError(
+            "the documents are on a cluster, where a ledger cannot correct them: write them with corrected tags first "
+            "(tagtopic decisions apply), or fit on this machine"
+        )
+    return corrected_corpus(corpus, decisions)
 
 
 def as_corpus(model: TagTopicModel, X: Any, tags: Any, *, reset: bool) -> Corpus:

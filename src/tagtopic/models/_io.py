@@ -63,7 +63,7 @@ SETTINGS: dict[str, tuple[type, ...]] = {
 ABOVE_ONE = 1.001
 """No probability is larger, but for rounding."""
 
-NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every")
+NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every", "initial")
 PREDICTOR = "tag_predictor."
 
 
@@ -76,7 +76,7 @@ def save_model(model: TagTopicModel, path: Path) -> None:
     kind = _known(type(model))
     if kind is None:
         raise TypeError(f"{type(model).__name__} cannot be saved: derive it from TWDA, TWTM or LDA")
-    settings = {name: _plain(value) for name, value in model.get_params().items() if name not in NOT_SAVED}
+    settings = {name: _plain(value) for name, value in model.get_params(deep=False).items() if name not in NOT_SAVED}
     known = signature(kind).parameters
     tensors = {learnt.tensor_name: learnt.stored(model._fitted_array(name)) for name, learnt in ARRAYS.items()}
     for name, strings in (("words", model.words_), ("tag_names", model.tag_names_)):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from tagtopic._core.arrays import Float64s
+from tagtopic._core.arrays import Float64s, Floats
 from tagtopic.corpus.interface import CorpusLike
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.inference.gibbs import MAX_TOPICS
@@ -22,6 +22,7 @@ from tagtopic.inference.methods import method_of
 from tagtopic.inference.priors.tag_weights import HyperPrior, TagKinds
 from tagtopic.inference.priors.topic_words import log_occurrences
 from tagtopic.inference.types import Parameters, Priors
+from tagtopic.models._guidance import SeedCounts, check_start, guided_topics, seed_counts
 from tagtopic.models._init import INITS, initial_topics, word_frequencies
 from tagtopic.models._validation import check_validation
 
@@ -140,6 +141,7 @@ class FitSettings:
     burn_in: int = 0
     thinning: int = 1
     n_draws: int = 0
+    seeds: SeedCounts | None = None
     summary: str = ""
     """The settings on which under- and overflow depend, for an error message."""
 
@@ -195,6 +197,7 @@ def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
     if model.burn_in is not None:
         _check_whole("burn_in", model.burn_in, least=0)
     _check_whole("n_draws", model.n_draws, least=0)
+    check_start(model)
     if not model.tol >= 0:
         raise ValueError(f"tol={model.tol!r}: expected a number from 0")
     check_validation(model.validation_fraction, model.patience)
@@ -297,9 +300,17 @@ def fit_settings(model: TagTopicModel, corpus: CorpusLike) -> FitSettings:
     patience = None if model.validation_fraction is None else model.patience
     burn_in, thinning = _schedule(model)
     learning = prior_learning(model, corpus)
-    summary = _summary(model)
     return FitSettings(
-        model.max_iter, model.tol, model.sweeps, learning, patience, burn_in, thinning, int(model.n_draws), summary
+        max_iter=model.max_iter,
+        tol=model.tol,
+        sweeps=model.sweeps,
+        learning=learning,
+        patience=patience,
+        burn_in=burn_in,
+        thinning=thinning,
+        n_draws=int(model.n_draws),
+        seeds=seed_counts(model, corpus),
+        summary=_summary(model),
     )
 
 
@@ -317,7 +328,12 @@ def initial_parameters(model: TagTopicModel, corpus: CorpusLike) -> tuple[Parame
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     frequencies = word_frequencies(corpus)
     init, generator = model.init, np.random.default_rng(seed)
-    topics = initial_topics(corpus, frequencies, model.n_topics, init, generator, model.n_jobs)
+
+    def find() -> Floats:
+        return initial_topics(corpus, frequencies, model.n_topics, init, generator, model.n_jobs)
+
+    is_guided = model.initial is not None or bool(model._seeds or model._named)
+    topics = guided_topics(model, corpus, frequencies, find) if is_guided else find()
     dtype = np.dtype(model.dtype)
     parameters = Parameters(
         psi=np.ascontiguousarray(topics, dtype),

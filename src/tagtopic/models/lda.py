@@ -43,6 +43,9 @@ class LDA(TagTopicModel):
     init : {"merged", "nmf", "random"}, default="merged"
         The initial topics. ``"merged"``: too many topics seeded by k-means++, the most similar ones merged; ``"nmf"``:
         non-negative matrix factorisation from singular vectors; ``"random"``: random topics near the word frequencies.
+    initial : fitted TWDA, TWTM or LDA, or None, default=None
+        An earlier model: the fit starts from its topics, which keep their numbers, and their names are carried to the
+        topics of the new fit where the counterparts are clear. More topics than it has are found by ``init``.
     burn_in : int or None, default=None
         Sweeps of ``inference="gibbs"`` before the first draw; None is half of ``max_iter``.
     thinning : int, default=10
@@ -170,6 +173,7 @@ class LDA(TagTopicModel):
         latent_topic_prior: Prior | None = None,
         topic_word_prior: Prior | None = None,
         init: str = "merged",
+        initial: TagTopicModel | None = None,
         burn_in: int | None = None,
         thinning: int = 10,
         n_draws: int = 0,
@@ -193,6 +197,7 @@ class LDA(TagTopicModel):
         self.latent_topic_prior = latent_topic_prior
         self.topic_word_prior = topic_word_prior
         self.init = init
+        self.initial = initial
         self.burn_in = burn_in
         self.thinning = thinning
         self.n_draws = n_draws

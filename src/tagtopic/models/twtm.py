@@ -50,6 +50,9 @@ class TWTM(TagTopicModel):
     init : {"merged", "nmf", "random"}, default="merged"
         The initial topics. ``"merged"``: too many topics seeded by k-means++, the most similar ones merged; ``"nmf"``:
         non-negative matrix factorisation from singular vectors; ``"random"``: random topics near the word frequencies.
+    initial : fitted TWDA, TWTM or LDA, or None, default=None
+        An earlier model: the fit starts from its topics, which keep their numbers, and their names are carried to the
+        topics of the new fit where the counterparts are clear. More topics than it has are found by ``init``.
     burn_in : int or None, default=None
         Sweeps of ``inference="gibbs"`` before the first draw; None is half of ``max_iter``.
     thinning : int, default=10
@@ -188,6 +191,7 @@ class TWTM(TagTopicModel):
         tag_topic_prior: Prior = 2.0,
         topic_word_prior: Prior | None = None,
         init: str = "merged",
+        initial: TagTopicModel | None = None,
         burn_in: int | None = None,
         thinning: int = 10,
         n_draws: int = 0,
@@ -214,6 +218,7 @@ class TWTM(TagTopicModel):
         self.tag_topic_prior = tag_topic_prior
         self.topic_word_prior = topic_word_prior
         self.init = init
+        self.initial = initial
         self.burn_in = burn_in
         self.thinning = thinning
         self.n_draws = n_draws

@@ -139,7 +139,7 @@ class TagColumn:
         return self._cache[text]
 
     def _split(self, text: str) -> list[str]:
-        parts = _parse_list(text)
+        parts = parse_list(text)
         if parts is None:
             parts = text.split(self._separator) if self._separator else [text]
             self._count_separators(text)
@@ -168,7 +168,7 @@ class TagColumn:
         return tag if self.name == TAGS_COLUMN or HAS_KIND.match(tag) else f"{self.name}:{tag}"
 
 
-def _parse_list(text: str) -> list[str] | None:
+def parse_list(text: str) -> list[str] | None:
     """Return the strings of a list that was written as text, as pandas does in CSV files; None if it is no list."""
     if not (text.startswith("[") and text.rstrip().endswith("]")):
         return None

@@ -210,7 +210,7 @@ class CsvRecords:
             first = next((line for line in self._lines if not line.isspace()), None)
             if first is None:
                 return
-            self._delimiter = delimiter or _guess_delimiter(first)
+            self._delimiter = delimiter or guess_delimiter(first)
             self._lines.unread([first])
             start = self._lines.start_record()
             self._reader = self._new_reader()
@@ -328,5 +328,6 @@ class _large_fields:
         csv.field_size_limit(self._limit)
 
 
-def _guess_delimiter(header: str) -> str:
+def guess_delimiter(header: str) -> str:
+    """Return the most frequent of the possible delimiters in a header."""
     return max(DELIMITERS, key=header.count)  # the first, the comma, when there is none

@@ -1,0 +1,247 @@
+"""`tagtopic decisions` and `tagtopic edit`: a ledger of decisions, records with corrected tags, edited models."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence, Set
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tagtopic.cli import options
+from tagtopic.cli.inputs import load_model, open_ledger
+from tagtopic.cli.options import examples, split_names
+from tagtopic.cli.output import (
+    Column,
+    Result,
+    check_output,
+    check_target,
+    emit,
+    naming_errors,
+    notify,
+    print_json,
+    print_text,
+)
+from tagtopic.cli.results import topics_result
+
+if TYPE_CHECKING:
+    from tagtopic.curation import Decision, Ledger
+
+PANEL = "Curate"
+
+LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="File of decisions, such as films.decisions.jsonl.")]
+Who = Annotated[str | None, typer.Option("--who", metavar="NAME", help="Who decides.", show_default="user name")]
+Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason.", show_default=False)]
+Kinds = Annotated[
+    str,
+    typer.Argument(
+        metavar="WHAT",
+        help="Kind of decision: tag-wrong, tag-right, tag-add, tag-reject, tags-merge, tags-keep-apart, topic-rename, "
+        "topic-merge, topic-hide, topic-seed or words-ban.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command(
+        rich_help_panel=PANEL,
+        epilog=examples("tagtopic edit films.tagtopic --ledger films.decisions.jsonl -o edited.tagtopic"),
+    )(edit)
+    group = typer.Typer(
+        name="decisions", help="Record, list and apply decisions about tags, topics and words.", no_args_is_help=True
+    )
+    group.command(
+        epilog=examples(
+            "tagtopic decisions add films.decisions.jsonl tag-wrong document=17 tag=keyword:space --why 'set at sea'",
+            "tagtopic decisions add films.decisions.jsonl tags-merge canonical=keyword:heist variants=keyword:heists",
+            "tagtopic decisions add films.decisions.jsonl topic-rename topic=3 name=Crime --model films.tagtopic",
+            "tagtopic decisions add films.decisions.jsonl topic-merge topics=3 topics=7 --model films.tagtopic",
+        ),
+    )(add)
+    group.command(epilog=examples("tagtopic decisions undo films.decisions.jsonl 4f0c1d2e3a5b"))(undo)
+    group.command(
+        epilog=examples(
+            "tagtopic decisions log films.decisions.jsonl", "tagtopic decisions log films.decisions.jsonl -o log.csv"
+        ),
+    )(log)
+    group.command(
+        epilog=examples(
+            "tagtopic decisions apply films.jsonl --tags keyword --ledger films.decisions.jsonl -o corrected.jsonl",
+            "tagtopic decisions apply posts.csv --tags labels --tag-separator ';' --ledger posts.decisions.jsonl "
+            "-o corrected.csv",
+        ),
+    )(apply)
+    app.add_typer(group, rich_help_panel=PANEL)
+
+
+def edit(
+    model: options.Model,
+    ledger: options.Ledger,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Apply decisions about topics and words to a model: names, merged and hidden topics, banned words.
+
+    The model is not fitted again. Shares and proportions of merged topics are the sums of theirs. Tags are corrected by
+    `tagtopic decisions apply` and another fit.
+    """
+    target = Path(output)
+    check_target(output, ledger)
+    edited = load_model(model).edit(open_ledger(ledger))
+    with naming_errors(target):
+        edited.save(target)
+    result = topics_result(edited, n_words=8, n_tags=3)
+    if as_json:
+        print_json(result.value)
+    elif not quiet:
+        emit(result)
+        print_text(f"wrote {output}")
+
+
+def add(
+    ledger: LedgerFile,
+    what: Kinds,
+    fields: Annotated[
+        list[str],
+        typer.Argument(metavar="FIELD=VALUE…", help="Fields of the decision; a list has its field several times."),
+    ],
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="MODEL", help="Model file, for decisions about its topics.")
+    ] = None,
+    who: Who = None,
+    why: Why = "",
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Record a decision.
+
+    Fields by kind of decision: document and tag (tag-wrong, tag-right, tag-add, tag-reject); canonical and variants
+    (tags-merge); tags (tags-keep-apart); topic and name (topic-rename); topics (topic-merge); topic (topic-hide); name
+    and words (topic-seed); words (words-ban). Topics are numbers of the model that --model names.
+    """
+    given: dict[str, Any] = _parse_fields(what, fields)
+    if "topic" in given or "topics" in given:
+        if model is None:
+            raise ValueError(f"{what} is about topics of a model: add --model")
+        fitted = load_model(model)
+        for name in {"topic", "topics"} & given.keys():
+            values = given[name]
+            found = [
+                fitted.topic_reference(_topic_number(value)) for value in ([values] if name == "topic" else values)
+            ]
+            given[name] = found[0] if name == "topic" else found
+    opened = open_ledger(ledger, who, missing=True)
+    decision = opened.record(what, why=why, **given)
+    if as_json:
+        print_json(decision.to_json())
+    else:
+        notify(f"recorded {decision.id}: {decision.what}, {decision.describe()}", quiet=quiet)
+
+
+def undo(
+    ledger: LedgerFile,
+    entry: Annotated[str, typer.Argument(metavar="ID", help="Id of the decision, as in the log.")],
+    who: Who = None,
+    why: Why = "",
+    quiet: options.Quiet = False,
+) -> None:
+    """Undo a decision; the undo of an undo restores it. The ledger keeps both."""
+    decision = open_ledger(ledger, who).undo(entry, why=why)
+    notify(f"recorded {decision.id}: undo of {entry}", quiet=quiet)
+
+
+def log(
+    ledger: LedgerFile,
+    as_json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """List the decisions of a ledger, in their order."""
+    check_output(output, ledger)
+    emit(_log_result(open_ledger(ledger)), as_json=as_json, output=output, quiet=quiet)
+
+
+def apply(
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="JSON Lines, CSV, TSV or Parquet files.")],
+    ledger: options.Ledger,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="File to write, in the format of the others.")
+    ],
+    tags: options.Tags = None,
+    id_column: options.Id = None,
+    tag_separator: options.TagSeparator = None,
+    delimiter: options.Delimiter = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write the records of files with corrected tags: merged, removed and added as decided.
+
+    All other columns, and records whose tags are right, are copied as they are. Give --tags, --id and --tag-separator
+    as for the fit, so that documents and tags have the names that the decisions use.
+    """
+    from tagtopic.corpus.reading.sources import files_of
+    from tagtopic.curation.records import RecordCorrector, write_corrected
+
+    check_target(output, ledger, *files)
+    decisions = open_ledger(ledger).state
+    corrector = RecordCorrector(decisions, split_names(tags) or ["tags"], id_column or "id", tag_separator)
+    found = write_corrected(files_of(files), Path(output), corrector, delimiter=delimiter)
+    summary = {"output": output, **vars(found)}
+    if as_json:
+        print_json(summary)
+    else:
+        notify(
+            f"wrote {found.records:,} records to {output}; {found.changed:,} changed: {found.renamed:,} tags renamed, "
+            f"{found.removed:,} removed, {found.added:,} added",
+            quiet=quiet,
+        )
+
+
+def _parse_fields(what: str, fields: Sequence[str]) -> dict[str, Any]:
+    """The fields of a decision; those that are lists as lists."""
+    given: dict[str, list[str]] = defaultdict(list)
+    for text in fields:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"{text!r}: expected FIELD=VALUE, such as document=17")
+        given[name].append(value)
+    lists = {"variants", "tags", "topics", "words"}
+    repeated = [name for name, values in given.items() if len(values) > 1 and name not in lists]
+    if repeated:
+        raise ValueError(f"{repeated[0]}= is given {len(given[repeated[0]])} times: {what} has one")
+    return {name: values if name in lists else values[0] for name, values in given.items()}
+
+
+def _topic_number(value: str) -> int:
+    if not value.isdecimal():
+        raise ValueError(f"{value!r} is not the number of a topic")
+    return int(value)
+
+
+def _log_result(ledger: Ledger) -> Result:
+    undone = ledger.state.undone
+    return Result(
+        title=f"{len(ledger):,} decisions, {len(undone):,} of them undone",
+        columns=[
+            Column("id"), Column("time"), Column("who"), Column("what"), Column("decision", ratio=2),
+            Column("why", ratio=1),
+        ],
+        lines=[
+            [entry.id, entry.time[:16].replace("T", " "), entry.who, _kind(entry, undone), entry.describe(), entry.why]
+            for entry in ledger
+        ],
+        value=[{**entry.to_json(), "undone": entry.id in undone} for entry in ledger],
+        rows=[
+            {"id": entry.id, "time": entry.time, "who": entry.who, "what": entry.what, "decision": entry.describe(),
+             "why": entry.why, "undone": "yes" if entry.id in undone else ""}
+            for entry in ledger
+        ],
+        fields=dict.fromkeys(("id", "time", "who", "what", "decision", "why", "undone"), str),
+    )  # fmt: skip
+
+
+def _kind(entry: Decision, undone: Set[str]) -> str:
+    return f"{entry.what} (undone)" if entry.id in undone else entry.what

@@ -1,0 +1,118 @@
+"""`tagtopic decisions`, `tagtopic edit`, and fits with a ledger."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Command
+
+from tagtopic import TWDA, Ledger
+
+READ = ("--text", "body", "--tags", "author,year")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "letters.decisions.jsonl"
+
+
+def test_decisions_are_recorded_listed_and_undone(tagtopic: Command, ledger: Path) -> None:
+    wrong = ("tag-wrong", "document=d1", "tag=year:1801", "--who", "Ana", "--why", "no")
+    assert tagtopic("decisions", "add", ledger, *wrong).code == 0
+    made: Any = tagtopic(
+        "decisions", "add", ledger, "tags-merge", "canonical=author:Ada", "variants=author:A=L", "variants=x", "--json"
+    ).json
+    assert made["variants"] == ["author:A=L", "x"]
+    assert tagtopic("decisions", "undo", ledger, made["id"]).code == 0
+    listed: Any = tagtopic("decisions", "log", ledger, "--json").json
+    assert [(entry["what"], entry["undone"]) for entry in listed] == [
+        ("tag-wrong", False), ("tags-merge", True), ("undo", False),
+    ]  # fmt: skip
+    assert (listed[0]["who"], listed[0]["why"]) == ("Ana", "no")
+    printed = tagtopic("decisions", "log", ledger).out
+    assert "3 decisions, 1 of them undone" in printed
+    assert "document d1, tag year:1801" in printed
+
+
+def test_decisions_about_topics_refer_to_a_model(tagtopic: Command, ledger: Path, model: Path, tmp_path: Path) -> None:
+    assert tagtopic("decisions", "add", ledger, "topic-rename", "topic=1", "name=Engines").code == 1
+    for fields in (("topic-rename", "topic=1", "name=Engines"), ("topic-merge", "topics=0", "topics=2")):
+        assert tagtopic("decisions", "add", ledger, *fields, "--model", model).code == 0
+    outcome = tagtopic("edit", model, "--ledger", ledger, "-o", tmp_path / "edited.tagtopic")
+    assert outcome.code == 0
+    assert "Engines" in outcome.out
+    edited = TWDA.load(tmp_path / "edited.tagtopic")
+    assert edited.topic_names_ == ("", "Engines")
+    assert len(TWDA.load(model).components_) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("tag-wrong", "d1"), "expected FIELD=VALUE"),
+        (("tag-wrnog", "document=d1"), "there is no decision 'tag-wrnog'"),
+        (("tag-wrong", "document=d1"), 'needs "tag"'),
+        (("tag-wrong", "document=d1", "document=d2", "tag=x"), "document= is given 2 times"),
+        (("topic-hide", "topic=one", "--model", "MODEL"), "'one' is not the number of a topic"),
+        (("topic-hide", "topic=9", "--model", "MODEL"), "there is no topic 9"),
+    ],
+)
+def test_invalid_decisions_are_refused(
+    arguments: tuple[str, ...], message: str, tagtopic: Command, ledger: Path, model: Path
+) -> None:
+    given = [str(model) if argument == "MODEL" else argument for argument in arguments]
+    outcome = tagtopic("decisions", "add", ledger, *given)
+    assert outcome.code == 1
+    assert message in outcome.err
+    assert not ledger.exists()
+
+
+def test_a_ledger_that_does_not_exist_or_is_damaged_is_an_error(tagtopic: Command, ledger: Path) -> None:
+    assert f"there is no ledger {ledger}" in tagtopic("decisions", "log", ledger).err
+    ledger.write_text("nonsense\n")
+    outcome = tagtopic("decisions", "log", ledger)
+    assert outcome.code == 1
+    assert "line 1: it is not JSON" in outcome.err
+
+
+def test_records_are_written_with_corrected_tags(
+    tagtopic: Command, ledger: Path, documents: Path, tmp_path: Path
+) -> None:
+    opened = Ledger.open(ledger)
+    opened.record("tag-wrong", document="d0", tag="year:1800")
+    opened.record("tags-merge", canonical="author:Mary Shelley", variants=["author:Mary"])
+    outcome = tagtopic(
+        "decisions", "apply", documents, "--tags", "author,year", "--ledger", ledger, "-o", tmp_path / "out.jsonl"
+    )
+    assert outcome.code == 0
+    assert "60 records" in outcome.err
+    assert "20 tags renamed, 1 removed, 0 added" in outcome.err
+    before = [json.loads(line) for line in documents.read_text().splitlines()]
+    after = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert after[0] == {**before[0], "year": None}
+    assert after[1] == {**before[1], "author": "Mary Shelley"}
+    assert after[2] == before[2]
+    outcome = tagtopic("decisions", "apply", documents, "--ledger", ledger, "-o", documents)
+    assert "is read by this command" in outcome.err
+
+
+def test_a_fit_with_a_ledger_corrects_tags_and_keeps_names(
+    tagtopic: Command, ledger: Path, documents: Path, model: Path, tmp_path: Path
+) -> None:
+    old = TWDA.load(model)
+    opened = Ledger.open(ledger)
+    engines = old.top_topics("author:Ada", 1)[0][0]
+    opened.record("topic-rename", topic=old.topic_reference(engines), name="Engines")
+    opened.record("tags-merge", canonical="author:Mary Shelley", variants=["author:Mary"])
+    opened.record("topic-merge", topics=[old.topic_reference(k) for k in range(3) if k != engines])
+    target = tmp_path / "new.tagtopic"
+    fit = ("fit", documents, *READ, "-k", 3, "--seed", 5, "--quiet", "-o", target, "--ledger", ledger)
+    for more in ((), ("--initial", model)):
+        outcome = tagtopic(*fit, *more)
+        assert outcome.code == 0, outcome.err
+        new = TWDA.load(target)
+        assert "author:Mary Shelley" in new.tag_names_
+        assert len(new.components_) == 2
+        topic = new.topic_names_.index("Engines")
+        assert "engine" in dict(new.top_words(topic, 8))
