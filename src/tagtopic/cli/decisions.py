@@ -137,8 +137,8 @@ def add(
     decision = opened.record(what, why=why, **given)
     if as_json:
         print_json(decision.to_json())
-    else:
-        notify(f"recorded {decision.id}: {decision.what}, {decision.describe()}", quiet=quiet)
+    elif not quiet:
+        print_text(f"recorded {decision.id}: {decision.what}, {decision.describe()}")
 
 
 def undo(
@@ -150,7 +150,8 @@ def undo(
 ) -> None:
     """Undo a decision; the undo of an undo restores it. The ledger keeps both."""
     decision = open_ledger(ledger, who).undo(entry, why=why)
-    notify(f"recorded {decision.id}: undo of {entry}", quiet=quiet)
+    if not quiet:
+        print_text(f"recorded {decision.id}: undo of {entry}")
 
 
 def log(
