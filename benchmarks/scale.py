@@ -170,6 +170,7 @@ def passes(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: i
         np.empty((4, n_topics), psi.dtype),
     )
     share, own = np.full(n_topics, 1e-6, psi.dtype), np.full(n_topics, 1e-3, psi.dtype)
+    zeros = np.zeros(most, psi.dtype)
     total = 0.0
     mix = mix.copy()
     for d in range(first, last):
@@ -197,7 +198,7 @@ def passes(documents: Any, first: int, last: int, psi: Any, mix: Any, repeats: i
                     left,
                 )
             elif which == MAP:
-                word_pass(rows[:n], counts[:n], mix, sums[:n], weighted)
+                word_pass(rows[:n], counts[:n], mix, zeros[:n], sums[:n], weighted)
             else:
                 bare_pass(rows[:n], counts[:n], mix, sums[:n], weighted)
             total += weighted[0] + sums[0]

@@ -301,3 +301,12 @@ def test_spark_needs_the_address_of_the_cluster(tagtopic: Command, documents: Pa
     assert (outcome.code, "--master" in outcome.err) == (1, True)
     outcome = tagtopic("fit", documents, *READ, "-k", 2, "-o", tmp_path / "m", "--master", "spark://host:7077")
     assert (outcome.code, "--engine spark" in outcome.err) == (1, True)
+
+
+def test_own_words_can_be_left_out(tagtopic: Command, documents: Path, tmp_path: Path) -> None:
+    command = ("fit", documents, "--text", "body", "--tags", "author", "--topics", 2, "--max-iter", 10, "--inference")
+    for option, has_some in (("--own-words", True), ("--no-own-words", False)):
+        assert tagtopic(*command, "gibbs", option, "-o", tmp_path / "model").code == 0
+        assert bool(TWDA.load(tmp_path / "model").own_words_.nnz) is has_some
+    assert "own_words=True" in tagtopic(*command, "cvb0", "--own-words", "-o", tmp_path / "model").err
+    assert "lda has none" in tagtopic(*command, "gibbs", "--model", "lda", "--own-words", "-o", tmp_path / "model").err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -11,7 +12,15 @@ from tagtopic._core.arrays import Float64s, Int32s, Int64s, read_only
 from tagtopic.inference import reference
 from tagtopic.inference.e_step import allocate_buffers, infer_documents
 from tagtopic.inference.methods import method_of
-from tagtopic.inference.types import Documents, DocumentStatistics, KernelParameters, LeaveOneOut, VariationalPosterior
+from tagtopic.inference.own_words import own_word_entries
+from tagtopic.inference.types import (
+    Documents,
+    DocumentStatistics,
+    KernelParameters,
+    LeaveOneOut,
+    OwnWords,
+    VariationalPosterior,
+)
 
 
 @dataclass(frozen=True)
@@ -30,10 +39,35 @@ class Case:
     mu: Float64s
     latent: bool
     leave_one_out: reference.LeaveOneOut | None = None
+    omega: Float64s | None = None
 
     @property
     def n_documents(self) -> int:
         return len(self.word_starts) - 1
+
+    @property
+    def own_words(self) -> OwnWords | None:
+        """The positive elements of omega."""
+        if self.omega is None or not self.omega.any():
+            return None
+        starts = np.append(0, np.cumsum((self.omega > 0).sum(axis=1)))
+        return OwnWords(starts, np.nonzero(self.omega)[1].astype(np.int32), self.omega[self.omega > 0])
+
+    @property
+    def tag_rows(self) -> Float64s:
+        """p(topic | tag)."""
+        return self.theta if self.omega is None else self.theta * (1 - self.omega.sum(axis=1, keepdims=True))
+
+
+WITH_OWN_WORDS = ("map", "mixture")
+"""The methods that take words of tags' own."""
+
+
+class InTurn:
+    """Runs tasks in turn."""
+
+    def map(self, function: Any, items: Any) -> list[Any]:
+        return [function(item) for item in items]
 
 
 def ragged(random: np.random.Generator, sizes: list[int], n_columns: int) -> tuple[Int64s, Int32s]:
@@ -58,6 +92,9 @@ def cases(draw: st.DrawFn) -> Case:
         theta[random.random(theta.shape) < 0.3] = 0.0
         theta[theta.sum(axis=1) == 0] = 1.0
         theta /= theta.sum(axis=1, keepdims=True)
+    omega = np.zeros((n_tags, n_words))
+    if draw(st.booleans()):
+        omega = random.dirichlet(np.ones(n_words + 1), n_tags)[:, :-1] * (random.random((n_tags, n_words)) < 0.4)
     return Case(
         word_starts=word_starts,
         words=words,
@@ -75,6 +112,7 @@ def cases(draw: st.DrawFn) -> Case:
             1 / random.choice([1.0, 5.0, 200.0], n_tags),
             random.choice([0.01, 0.5], n_words),
         ),
+        omega=omega,
     )
 
 
@@ -96,13 +134,17 @@ def initial_posterior(case: Case, dtype: type[np.floating] = np.float64) -> Vari
 
 def run_kernel(method: str, case: Case, sweeps: int, dtype: type[np.floating] = np.float64) -> Outcome:
     rows = np.log(np.maximum(case.theta, 1e-10)) if method == "paper" else case.theta
+    own_words = case.own_words if method in WITH_OWN_WORDS else None
+    omega = np.empty(0) if own_words is None else own_words.omega
+    rows = case.tag_rows if method in WITH_OWN_WORDS else rows
     given = case.leave_one_out if method_of(method).is_leave_one_out else None
     arrays = vars(given).values() if given is not None else [np.empty(0)] * 3
     leave_one_out = LeaveOneOut(*(array.astype(dtype) for array in arrays))
     psi, rows = read_only(case.psi.astype(dtype)), read_only(rows.astype(dtype))
     parameters = KernelParameters(
-        psi, rows, read_only(case.pi), case.pi_latent, read_only(case.mu), case.latent, leave_one_out
-    )
+        psi, rows, read_only(case.pi), case.pi_latent, read_only(case.mu), case.latent, leave_one_out,
+        read_only(omega.astype(dtype)),
+    )  # fmt: skip
     posterior = initial_posterior(case, dtype)
     shape = (case.n_documents, case.psi.shape[1])
     out = DocumentStatistics(
@@ -117,7 +159,8 @@ def run_kernel(method: str, case: Case, sweeps: int, dtype: type[np.floating] = 
     slots = np.arange(len(case.words), dtype=np.int32)
     which = documents, 0, case.n_documents
     buffers, code = allocate_buffers(*which, psi), method_of(method).code
-    infer_documents(buffers, code, *which, parameters, posterior, out, slots, sweeps, 0.0)
+    entries = own_word_entries(documents, own_words, InTurn())
+    infer_documents(buffers, code, *which, entries, parameters, posterior, out, slots, sweeps, 0.0)
     return Outcome(posterior, out)
 
 
@@ -128,7 +171,8 @@ def reference_document(method: str, case: Case, d: int) -> reference.Document:
     posterior = initial_posterior(case)
     given = case.leave_one_out
     latent = case.latent or entries.start == entries.stop
-    theta = case.theta[case.tags[entries]]
+    own_words = method in WITH_OWN_WORDS and case.omega is not None
+    theta = (case.tag_rows if own_words else case.theta)[case.tags[entries]]
     xi, prior = posterior.xi[entries].astype(np.float64), case.pi[case.tags[entries]]
     return reference.Document(
         psi=case.psi[words],
@@ -144,4 +188,5 @@ def reference_document(method: str, case: Case, d: int) -> reference.Document:
             inverse_tag_totals=given.inverse_tag_totals[case.tags[entries]],
             word_prior=given.word_prior[words],
         ),
+        own_words=case.omega[case.tags[entries]][:, words] if own_words and case.omega is not None else None,
     )

@@ -1,6 +1,7 @@
 """The sampler against its twin, and its stationary distribution against the posterior."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -15,6 +16,7 @@ from tagtopic._core.parallel import ThreadPool
 from tagtopic.engines.sampler import LocalSampler
 from tagtopic.inference import reference
 from tagtopic.inference.gibbs import Assignments, SamplerPriors, document_key, uniform
+from tagtopic.inference.own_words import OwnWordCandidates, own_word_candidates
 from tagtopic.inference.types import Parameters, VariationalPosterior
 
 
@@ -23,19 +25,59 @@ def priors_of(rng: Any, shape: tuple[int, int, int], *, latent: bool) -> Sampler
     pi, mu, alpha, beta = (
         rng.uniform(0.1, 1.5, size).astype(np.float32) for size in (n_tags, n_topics, n_topics, n_words)
     )
-    return SamplerPriors(pi, 0.75, mu, alpha, beta, latent)
+    return SamplerPriors(pi, 0.75, mu, alpha, beta, latent, *no_own_words(n_tags))
 
 
-def sampler_of(corpus: Corpus, n_topics: int, seed: int, *, n_blocks: int, latent: bool) -> LocalSampler:
-    sampler = LocalSampler(corpus, n_topics, ThreadPool(1), TemporaryArrays(), ExitStack(), n_blocks=n_blocks)
+def no_own_words(n_tags: int) -> tuple[Any, ...]:
+    return np.zeros(n_tags, np.float32), np.empty(0, np.float32), np.ones(n_tags, np.float32)
+
+
+def candidates_of(rng: Any, corpus: Corpus) -> OwnWordCandidates:
+    """Words that occur in a document of the tag, with priors drawn at random."""
+    found = own_word_candidates(corpus.counts, corpus.tags, min_documents=1)
+    tokens = np.where(found.tokens > 0, rng.uniform(0.1, 1.5, corpus.n_tags).astype(np.float32), 0)
+    return replace(found, tokens=tokens, prior=rng.uniform(0.1, 1.5, len(found.words)).astype(np.float32))
+
+
+def with_own_words(priors: SamplerPriors, candidates: OwnWordCandidates) -> SamplerPriors:
+    own = candidates.tokens, candidates.prior, candidates.totals
+    return SamplerPriors(*priors[:6], *(np.asarray(values, np.float32) for values in own))
+
+
+def sampler_of(
+    corpus: Corpus,
+    n_topics: int,
+    seed: int,
+    *,
+    n_blocks: int,
+    latent: bool,
+    candidates: OwnWordCandidates | None = None,
+) -> LocalSampler:
+    resources = ThreadPool(1), TemporaryArrays(), ExitStack()
+    sampler = LocalSampler(corpus, n_topics, *resources, n_blocks=n_blocks, candidates=candidates)
     rng = np.random.default_rng(seed)
     starts, tag_counts = sampler.token_starts, np.diff(corpus.tags.indptr)
     choices = tag_counts + np.maximum(latent, tag_counts == 0)
     tags = np.concatenate(
         [rng.integers(0, n, end - start) for n, start, end in zip(choices, starts, starts[1:], strict=False)]
     )
-    sampler.restore(Assignments(rng.integers(0, n_topics, starts[-1]), tags))
+    topics = rng.integers(0, n_topics, starts[-1])
+    if candidates is not None:
+        topics = np.where(can_be_own(sampler, tags) & rng.integers(0, 2, starts[-1]), n_topics, topics)
+    sampler.restore(Assignments(topics, tags))
     return sampler
+
+
+def can_be_own(sampler: LocalSampler, tags: Any) -> Any:
+    """Which tokens are candidates of their tags' own words."""
+    found: list[bool] = []
+    positions: Any
+    for d in range(len(sampler.token_starts) - 1):
+        for e in range(sampler.documents.word_starts[d], sampler.documents.word_starts[d + 1]):
+            positions = sampler.own.positions[slice(*sampler.own.starts[e : e + 2])] if len(sampler.own.starts) else []
+            for _ in range(sampler.documents.counts[e]):
+                found.append(tags[len(found)] in positions)
+    return np.array(found, bool)
 
 
 def state_of(sampler: LocalSampler) -> reference.GibbsState:
@@ -53,12 +95,18 @@ def state_of(sampler: LocalSampler) -> reference.GibbsState:
     return reference.GibbsState.counted(words, tags, topics, positions, shape)
 
 
-def arguments_of(state: reference.GibbsState, priors: SamplerPriors) -> tuple[Any, ...]:
+def arguments_of(
+    state: reference.GibbsState, priors: SamplerPriors, candidates: OwnWordCandidates | None = None
+) -> tuple[Any, ...]:
+    own = reference.OwnWordPrior(np.zeros(len(priors.pi)), np.zeros((len(priors.pi), len(priors.beta))))
+    if candidates is not None:
+        own.tokens[:] = candidates.tokens
+        own.words[candidates.tags, candidates.words] = candidates.prior
     pi = []
     for tags in state.tags:
         latent = [priors.pi_latent] if priors.latent or not len(tags) else []
         pi.append(np.array([*priors.pi[tags], *latent], float))
-    return pi, *(np.asarray(values, float) for values in (priors.mu, priors.alpha, priors.beta))
+    return pi, *(np.asarray(values, float) for values in (priors.mu, priors.alpha, priors.beta)), own
 
 
 @st.composite
@@ -72,18 +120,22 @@ def corpora(draw: Any) -> Corpus:
 
 
 @settings(max_examples=60, deadline=None)
-@given(corpora(), st.integers(1, 70), st.booleans(), st.integers(1, 6), st.integers(0, 2**31 - 1))
+@given(corpora(), st.integers(1, 70), st.booleans(), st.booleans(), st.integers(1, 6), st.integers(0, 2**31 - 1))
 def test_a_sweep_draws_what_its_twin_draws(
-    corpus: Corpus, n_topics: int, latent: bool, n_blocks: int, seed: int
+    corpus: Corpus, n_topics: int, latent: bool, own_words: bool, n_blocks: int, seed: int
 ) -> None:
-    sampler = sampler_of(corpus, n_topics, seed, n_blocks=n_blocks, latent=latent)
-    priors = priors_of(np.random.default_rng(seed), (corpus.n_words, corpus.n_tags, n_topics), latent=latent)
+    rng = np.random.default_rng(seed)
+    candidates = candidates_of(rng, corpus) if own_words else None
+    sampler = sampler_of(corpus, n_topics, seed, n_blocks=n_blocks, latent=latent, candidates=candidates)
+    priors = priors_of(rng, (corpus.n_words, corpus.n_tags, n_topics), latent=latent)
+    if candidates is not None:
+        priors = with_own_words(priors, candidates)
     state = state_of(sampler)
     keys = [np.uint64(document_key(seed, 3, d)) for d in range(len(corpus))]
     uniforms = [
         np.array([uniform(key, i) for i in range(2 * len(words))]) for key, words in zip(keys, state.words, strict=True)
     ]
-    arguments = (*arguments_of(state, priors), uniforms)
+    arguments = (*arguments_of(state, priors, candidates), uniforms)
     expected, log_probability = reference.gibbs_sweep(state, sampler.blocks, *arguments)
     assert sampler.sweep(priors, seed, 3) == pytest.approx(log_probability, rel=1e-4, abs=1e-4)
     found = state_of(sampler)
@@ -92,24 +144,31 @@ def test_a_sweep_draws_what_its_twin_draws(
     np.testing.assert_array_equal(sampler.counts.word_topics, found.word_topics)
     np.testing.assert_array_equal(sampler.counts.tag_topics, found.tag_topics)
     np.testing.assert_array_equal(sampler.counts.topics, found.word_topics.sum(axis=0))
-    np.testing.assert_array_equal(sampler.counts.tags, found.tag_topics.sum(axis=1))
+    np.testing.assert_array_equal(sampler.counts.tags, found.tag_topics.sum(axis=1) + found.own_words.sum(axis=1))
+    np.testing.assert_array_equal(sampler.counts.tags_own, found.own_words.sum(axis=1))
+    if candidates is not None:
+        pairs = found.own_words[candidates.tags, candidates.words]
+        np.testing.assert_array_equal(sampler.counts.own_words, pairs)
 
 
 TINY = Corpus.from_counts(np.array([[2, 0, 0], [0, 1, 1]], np.int32), [["a"], ["a", "b"]])
 
 
-def posterior_of(corpus: Corpus, n_topics: int, priors: SamplerPriors) -> dict[bytes, float]:
+def posterior_of(
+    corpus: Corpus, n_topics: int, priors: SamplerPriors, candidates: OwnWordCandidates | None = None
+) -> dict[bytes, float]:
     """The posterior of all assignments, by enumeration."""
-    sampler = sampler_of(corpus, n_topics, 0, n_blocks=99, latent=priors.latent)
+    sampler = sampler_of(corpus, n_topics, 0, n_blocks=99, latent=priors.latent, candidates=candidates)
     state = state_of(sampler)
     tag_counts = np.diff(corpus.tags.indptr) + np.maximum(priors.latent, np.diff(corpus.tags.indptr) == 0)
     per_token = np.repeat(tag_counts, corpus.lengths().astype(int))
     found = {}
     for tags in product(*(range(n) for n in per_token)):
-        for topics in product(range(n_topics), repeat=len(per_token)):
+        own = can_be_own(sampler, tags) if candidates is not None else np.zeros(len(per_token), bool)
+        for topics in product(*(range(n_topics + each) for each in own)):
             sampler.restore(Assignments(np.array(topics), np.array(tags)))
             state = state_of(sampler)
-            found[key_of(sampler)] = reference.gibbs_log_joint(state, *arguments_of(state, priors))
+            found[key_of(sampler)] = reference.gibbs_log_joint(state, *arguments_of(state, priors, candidates))
     logs = np.array(list(found.values()))
     probabilities = np.exp(logs - np.logaddexp.reduce(logs))
     return dict(zip(found, probabilities, strict=True))
@@ -133,18 +192,23 @@ def total_variation(one: dict[bytes, float], other: dict[bytes, float]) -> float
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("latent", [True, False])
-def test_with_blocks_of_one_document_the_stationary_distribution_is_the_posterior(latent: bool) -> None:
-    n_topics, n_sweeps = 2, 30_000
-    priors = priors_of(np.random.default_rng(4), (3, 2, n_topics), latent=latent)
-    expected = posterior_of(TINY, n_topics, priors)
-    sampler = sampler_of(TINY, n_topics, 1, n_blocks=99, latent=latent)
+@pytest.mark.parametrize(("latent", "own_words"), [(True, False), (False, False), (False, True)])
+def test_with_blocks_of_one_document_the_stationary_distribution_is_the_posterior(
+    latent: bool, own_words: bool
+) -> None:
+    n_topics, n_sweeps, rng = 2, 30_000, np.random.default_rng(4)
+    priors = priors_of(rng, (3, 2, n_topics), latent=latent)
+    candidates = candidates_of(rng, TINY) if own_words else None
+    if candidates is not None:
+        priors = with_own_words(priors, candidates)
+    expected = posterior_of(TINY, n_topics, priors, candidates)
+    sampler = sampler_of(TINY, n_topics, 1, n_blocks=99, latent=latent, candidates=candidates)
     assert sampler.blocks == [(0, 1), (1, 2)]
     noise = 0.4 * np.sqrt(len(expected) / n_sweeps)  # of as many independent draws from a flat distribution
     assert total_variation(frequencies_of(sampler, priors, n_sweeps), expected) < noise
     # the same test tells other priors apart
     for name in ("alpha", "beta", "pi"):
-        others = posterior_of(TINY, n_topics, priors._replace(**{name: 3 * getattr(priors, name)}))
+        others = posterior_of(TINY, n_topics, priors._replace(**{name: 3 * getattr(priors, name)}), candidates)
         assert total_variation(others, expected) > 1.5 * noise
 
 

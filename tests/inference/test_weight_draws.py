@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from tagtopic._core.arrays import Float64s
-from tagtopic.inference.types import Documents, KernelParameters, LeaveOneOut
+from tagtopic.inference.own_words import no_own_words
+from tagtopic.inference.types import Documents, KernelParameters, LeaveOneOut, OwnWordEntries
 from tagtopic.inference.weight_draws import document_seed, draw_categorical, draw_dirichlet, draw_weights
 
 EMPTY = LeaveOneOut(np.empty(0), np.empty(0), np.empty(0))
+NONE = np.empty(0)
 PSI = np.array([[0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # words x topics: they share none
 THETA = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
@@ -20,9 +22,9 @@ def drawn(*, latent: bool, n: int = 4000, seed: int = 3, counts: tuple[float, ..
         np.array([0, 1, 3]), np.array([1, 0, 1], np.int32),
     )  # fmt: skip
     mu = np.array([1e-9, 1e-9, 2.0])
-    parameters = KernelParameters(PSI, THETA, np.array([1.0, 2.0]), 3.0, mu, latent, EMPTY)
+    parameters = KernelParameters(PSI, THETA, np.array([1.0, 2.0]), 3.0, mu, latent, EMPTY, NONE)
     draws = np.zeros((n, 3 if latent else 2))
-    draw_weights(documents, 1, parameters, seed, 20, draws)
+    draw_weights(documents, 1, no_own_words(), parameters, seed, 20, draws)
     return draws
 
 
@@ -47,22 +49,28 @@ def test_uninformative_words_leave_the_prior() -> None:
         np.array([0, 1]), np.array([0], np.int32), np.array([6], np.int32), np.array([0, 2]), np.array([0, 1], np.int32)
     )
     theta = np.ones((2, 1))
-    parameters = KernelParameters(np.ones((1, 1)), theta, np.array([3.0, 6.0]), 1.0, np.ones(1), False, EMPTY)
+    parameters = KernelParameters(np.ones((1, 1)), theta, np.array([3.0, 6.0]), 1.0, np.ones(1), False, EMPTY, NONE)
     draws = np.zeros((3000, 2))
-    draw_weights(documents, 0, parameters, 1, 20, draws)
+    draw_weights(documents, 0, no_own_words(), parameters, 1, 20, draws)
     np.testing.assert_allclose(draws.mean(axis=0), [1 / 3, 2 / 3], atol=0.04)
 
 
-def test_posterior_of_a_latent_tag_that_is_confounded_with_a_tag() -> None:
-    """One tag and the latent one, two topics, a long document: the posterior by a grid."""
+@pytest.mark.parametrize("own", [0.0, 0.25])
+def test_posterior_of_a_latent_tag_that_is_confounded_with_a_tag(own: float) -> None:
+    """One tag and the latent one, two topics, a long document: the posterior by a grid.
+
+    The middle word is also one of the tag's own, with this probability.
+    """
     psi, counts = np.array([[0.7, 0.1], [0.2, 0.2], [0.1, 0.7]]), np.array([300, 120, 180], np.int32)
     theta, pi, pi_latent, mu = np.array([[0.6, 0.4]]), 2.0, 1.5, np.array([0.8, 1.2])
     documents = Documents(
         np.array([0, 3]), np.arange(3, dtype=np.int32), counts, np.array([0, 1]), np.zeros(1, np.int32)
     )
-    parameters = KernelParameters(psi, theta, np.array([pi]), pi_latent, mu, True, EMPTY)
+    theta, omega = theta * (1 - own), np.array([0, own, 0])
+    entries = OwnWordEntries(np.array([0, 0, 1, 1]), np.zeros(1, np.int32), np.zeros(1, np.int32))
+    parameters = KernelParameters(psi, theta, np.array([pi]), pi_latent, mu, True, EMPTY, np.array([own]))
     draws = np.zeros((8000, 2))
-    draw_weights(documents, 0, parameters, 1, 100, draws)
+    draw_weights(documents, 0, entries if own else no_own_words(), parameters, 1, 100, draws)
 
     points = (np.arange(2000) + 0.5) / 2000
     weight, share = points[:, None], points[None, :]
@@ -70,7 +78,8 @@ def test_posterior_of_a_latent_tag_that_is_confounded_with_a_tag() -> None:
     log_density = log_density + (mu[0] - 1) * np.log(share) + (mu[1] - 1) * np.log(1 - share)
     for word in range(3):
         of_latent = share * psi[word, 0] + (1 - share) * psi[word, 1]
-        log_density += counts[word] * np.log(weight * (theta[0] @ psi[word]) + (1 - weight) * of_latent)
+        of_tag = theta[0] @ psi[word] + omega[word]
+        log_density += counts[word] * np.log(weight * of_tag + (1 - weight) * of_latent)
     density = np.exp(log_density - log_density.max()).sum(axis=1)
     density /= density.sum()
     mean = density @ points
@@ -87,9 +96,9 @@ def test_weights_near_zero_stay_finite() -> None:
         np.array([0, 2]),
         np.arange(2, dtype=np.int32),
     )
-    parameters = KernelParameters(PSI, THETA, np.array([0.01, 0.01]), 0.01, np.full(3, 0.01), True, EMPTY)
+    parameters = KernelParameters(PSI, THETA, np.array([0.01, 0.01]), 0.01, np.full(3, 0.01), True, EMPTY, NONE)
     draws = np.zeros((500, 3))
-    draw_weights(documents, 0, parameters, 1, 20, draws)
+    draw_weights(documents, 0, no_own_words(), parameters, 1, 20, draws)
     np.testing.assert_allclose(draws.sum(axis=1), 1.0)
     assert draws.min() >= 0
     assert 0.8 < (draws[:, 0] + draws[:, 2]).mean() < 1.0

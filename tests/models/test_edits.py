@@ -160,6 +160,20 @@ def test_banned_words_are_in_no_topic_and_no_document(model: TWDA, ledger: Ledge
     assert np.isfinite(edited.perplexity(CORPUS))
 
 
+def test_banned_words_are_no_tag_s_own(ledger: Ledger) -> None:
+    model = TWDA(3, inference="gibbs", max_iter=20, thinning=5, n_draws=2, random_state=0, tag_predictor=False)
+    model.fit(CORPUS)
+    first = int(model.own_word_words_[0])
+    ledger.record("words-ban", words=[model.words_[first]])
+    edited = model.edit(ledger)
+    assert model.own_words_[:, [first]].sum() > 0
+    assert not edited.own_words_[:, [first]].sum()
+    assert all(not draw.own_words.omega[edited.own_word_words_ == first].any() for draw in edited.draws_)  # type: ignore[union-attr]
+    assert edited.tag_words(model.tag_names_[0])[0][0] != model.words_[first]
+    assert np.isfinite(edited.perplexity(CORPUS))
+    assert edited.edit(Ledger.open(ledger.path.with_name("empty.jsonl"))).own_words_.sum() == model.own_words_.sum()
+
+
 def test_not_all_words_can_be_banned(model: TWDA, ledger: Ledger) -> None:
     ledger.record("words-ban", words=list(CORPUS.words))
     with pytest.raises(ValueError, match="all 200 words of the model are banned"):

@@ -17,7 +17,10 @@ from tagtopic.models._gibbs import switched_topics
 PLANTED = make_tagged_corpus(300, 4, 12, 120, random_state=5)
 CORPUS = PLANTED.corpus
 SETTINGS: dict[str, Any] = {"inference": "gibbs", "random_state": 0, "tag_predictor": False, "progress": False}
-LEARNT = ("components_", "tag_topics_", "bound_", "topic_shares_", "tag_sizes_", "validation_perplexity_")
+LEARNT = (
+    "components_", "tag_topics_", "bound_", "topic_shares_", "tag_sizes_", "validation_perplexity_", "own_word_tags_",
+    "own_word_words_", "own_word_shares_",
+)  # fmt: skip
 
 
 def same_bits(one: TWDA, other: TWDA) -> None:
@@ -93,8 +96,8 @@ def test_interruption_keeps_the_average_so_far(after: int) -> None:
 
 
 def test_parameters_are_averages_over_the_draws() -> None:
-    draws = [fitted(max_iter=n, burn_in=n - 1) for n in (20, 25, 30)]
-    average = fitted(max_iter=30, burn_in=15, thinning=5)
+    draws = [fitted(max_iter=n, burn_in=n - 1, own_words=False) for n in (20, 25, 30)]
+    average = fitted(max_iter=30, burn_in=15, thinning=5, own_words=False)
     for name in ("components_", "tag_topics_"):
         expected = np.mean([getattr(draw, name) for draw in draws], axis=0)
         np.testing.assert_allclose(getattr(average, name), expected, rtol=1e-4)
@@ -162,6 +165,71 @@ def test_a_document_may_have_more_tags_than_a_byte_counts() -> None:
     tags = [[f"t{i}" for i in range(300)], ["t1"]]
     model = TWDA(2, max_iter=4, **SETTINGS).fit(np.array([[30, 20], [5, 0]], np.int32), tags=tags)
     assert model.tag_topics_.shape == (300, 2)
+
+
+def corpus_with_own_words(seed: int, n_documents: int = 600) -> tuple[Corpus, Any]:
+    """Documents of two tags and a latent mixture, and p(own word | tag): each tag has two words that no topic has."""
+    rng = np.random.default_rng(seed)
+    n_topics, n_words, n_tags, share = 3, 60, 30, 0.3
+    psi, theta = rng.dirichlet(np.full(n_words, 0.1), n_topics), rng.dirichlet(np.full(n_topics, 0.5), n_tags)
+    omega = np.zeros((n_tags, n_words + 2 * n_tags))
+    for tag in range(n_tags):
+        omega[tag, n_words + 2 * tag : n_words + 2 * tag + 2] = share * np.array([2, 1]) / 3
+    counts, tags = np.zeros((n_documents, omega.shape[1]), np.int32), np.zeros((n_documents, n_tags), np.int8)
+    for d in range(n_documents):
+        own = rng.choice(n_tags, 2, replace=False)
+        tags[d, own] = 1
+        weights, rows = rng.dirichlet([2, 2, 1]), [*theta[own], rng.dirichlet(np.full(n_topics, 0.3))]
+        for j in rng.choice(3, 40, p=weights):
+            if j < 2 and rng.random() < share:
+                counts[d, rng.choice(omega.shape[1], p=omega[own[j]] / share)] += 1
+            else:
+                counts[d, rng.choice(n_words, p=rows[j] @ psi)] += 1
+    return Corpus.from_counts(counts, tags), omega
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_planted_own_words_are_recovered(seed: int, tmp_path: Path) -> None:
+    corpus, omega = corpus_with_own_words(seed)
+    train, test = corpus[:500], corpus[500:]
+    settings = {**SETTINGS, "max_iter": 200, "n_draws": 5}
+    model, without = TWDA(3, **settings).fit(train), TWDA(3, own_words=False, **settings).fit(train)
+    found = model.own_words_.toarray()
+    cosines = (found * omega).sum(axis=1) / np.linalg.norm(found, axis=1) / np.linalg.norm(omega, axis=1)
+    assert cosines.mean() > 0.95
+    assert not without.own_words_.nnz
+    for method in ("completion", "tags"):
+        assert model.perplexity(test, method=method) < 0.8 * without.perplexity(test, method=method)
+    words = corpus.words[60:62]
+    assert words[0] in {word for word, _ in model.tag_words(corpus.tag_names[0], 5)}
+    document = next(d for d in range(500, 600) if corpus.tags[[d], :1].nnz and corpus.counts[[d], 60:61].nnz)
+    explained = next(word for word in model.explain(corpus[document]).words if word.word == words[0])
+    assert explained.tag == corpus.tag_names[0]
+    assert explained.own_share > 0.8
+    assert f"{words[0]} x" in str(model.explain(corpus[document]))
+    model.save(tmp_path / "own.tagtopic")
+    loaded = TWDA.load(tmp_path / "own.tagtopic")
+    same_bits(loaded, model)
+    assert loaded.perplexity(test) == model.perplexity(test)
+    shares = [draw.own_words.shares for draw in loaded.draws_ if draw.own_words is not None]
+    np.testing.assert_allclose(np.mean(shares, axis=0), model.own_words_.sum(axis=1), atol=0.15)
+    assert np.std(shares, axis=0).min() > 0
+
+
+def test_own_words_make_tags_easier_to_tell_from_the_words() -> None:
+    corpus, _ = corpus_with_own_words(3)
+    found = []
+    for own_words in (True, False):
+        model = TWDA(3, own_words=own_words, max_iter=60, **{**SETTINGS, "tag_predictor": True}).fit(corpus[:500])
+        predicted = model.predict_tags(corpus[500:], 2, method="likelihood")
+        true = [{corpus.tag_names[j] for j in row.indices} for row in corpus[500:].tags]
+        found.append(sum(tag in names for names, row in zip(true, predicted, strict=True) for tag, _ in row))
+    assert found[0] > found[1] + 20
+
+
+def test_own_words_are_for_the_sampler_only() -> None:
+    with pytest.raises(ValueError, match="own_words=True"):
+        TWDA(2, own_words=True).fit(CORPUS)
 
 
 def test_fractional_counts_are_refused() -> None:

@@ -15,10 +15,10 @@ from tagtopic.datasets import make_tagged_corpus
 from tagtopic.models import LDA, TWDA, TWTM
 from tagtopic.models._base import TagTopicModel
 from tagtopic.models._io import FORMAT, KIND, ModelFileError
-from tagtopic.models._snapshot import ARRAYS, DRAWS, ITERATIONS
+from tagtopic.models._snapshot import ARRAYS, DRAWS, ITERATIONS, PAIRS
 
 CORPUS = make_tagged_corpus(200, 4, 12, 100, random_state=5).corpus
-ALWAYS = [name for name, learnt in ARRAYS.items() if not {ITERATIONS, DRAWS} & set(learnt.axes)]
+ALWAYS = [name for name, learnt in ARRAYS.items() if not {ITERATIONS, DRAWS, PAIRS} & set(learnt.axes)]
 DRAWN = [name for name, learnt in ARRAYS.items() if DRAWS in learnt.axes]
 
 
@@ -218,6 +218,34 @@ def test_a_header_without_a_model_class_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "none.tagtopic"
     write_tensors(path, KIND, {"format": FORMAT}, {"numbers": np.zeros(1)})
     with pytest.raises(ModelFileError, match="its header has no version"):
+        TWDA.load(path)
+
+
+@pytest.fixture(scope="module")
+def with_own_words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("own") / "model"
+    TWDA(3, random_state=0, tag_predictor=False, inference="gibbs", max_iter=12).fit(CORPUS).save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("tensor", "wrong", "message"),
+    [
+        ("own_word_tags_", lambda values: values[:-1], "has the shape"),
+        ("own_word_tags_", lambda values: values + 1, "that it does not have"),
+        ("own_word_words_", lambda values: values - 50, "that it does not have"),
+        ("own_word_words_", lambda values: values[::-1].copy(), "not in order"),
+        ("own_word_words_", lambda values: values.astype(np.int64), "of type int64"),
+        ("own_word_shares_", lambda values: values * 0 + 0.5, "more than all"),
+        ("own_word_shares_", lambda values: values * np.nan, "not finite"),
+        ("own_word_shares_", lambda values: values.astype(np.float64), "of another type"),
+    ],
+)
+def test_own_words_are_checked(with_own_words: Path, tmp_path: Path, tensor: str, wrong: Any, message: str) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(with_own_words.read_bytes())
+    rewrite(path, {tensor: wrong(np.array(read_tensors(path, KIND, FORMAT)[1][tensor]))})
+    with pytest.raises(ModelFileError, match=message):
         TWDA.load(path)
 
 

@@ -109,6 +109,14 @@ def fit(
     n_draws: Annotated[
         int, typer.Option("--draws", min=0, help="Draws of gibbs to keep in the model, for intervals.")
     ] = 0,
+    own_words: Annotated[
+        bool | None,
+        typer.Option(
+            "--own-words/--no-own-words",
+            help="Whether tags have words of their own beside their topics.",
+            show_default="yes for gibbs",
+        ),
+    ] = None,
     tol: Annotated[
         float, typer.Option("--tol", min=0.0, help="Stop when an iteration improves by less than this.")
     ] = 1e-5,
@@ -214,6 +222,10 @@ def fit(
     settings = _weight_prior(model, tag_weight_prior)
     if not tag_predictor and model is not ModelName.LDA:  # which has no such setting
         settings["tag_predictor"] = False
+    if own_words is not None:
+        if model is ModelName.LDA:
+            raise ValueError("--own-words and --no-own-words are for models with tags, and lda has none")
+        settings["own_words"] = own_words
     _check_weight_update(weight_update, engine, tag_weight_prior)
     if initial is not None:
         settings["initial"] = load_model(initial)

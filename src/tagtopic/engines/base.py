@@ -22,6 +22,7 @@ from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors
 from tagtopic.inference.gibbs import Assignments, SamplerPriors, TopicCounts
 from tagtopic.inference.methods import method_of
+from tagtopic.inference.own_words import OwnWordCandidates
 from tagtopic.inference.priors.tag_weights import Evidence, HyperPrior
 from tagtopic.inference.types import Parameters, Statistics, VariationalPosterior
 
@@ -76,7 +77,7 @@ class Engine(ABC):
         Session
         """
 
-    def sampler(self, corpus: Any, n_topics: int) -> Sampler:
+    def sampler(self, corpus: Any, n_topics: int, candidates: OwnWordCandidates | None = None) -> Sampler:
         """Open a sampler over a corpus, for ``inference="gibbs"``; use it as a context manager.
 
         Parameters
@@ -85,6 +86,8 @@ class Engine(ABC):
             The documents.
         n_topics : int
             The number of topics.
+        candidates : OwnWordCandidates or None, default=None
+            The words that tags may have as their own.
 
         Returns
         -------

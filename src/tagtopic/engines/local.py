@@ -30,11 +30,13 @@ from tagtopic.engines.sampler import BLOCKS, LocalSampler
 from tagtopic.inference.cvb0 import add_tag_statistics_cvb0, add_word_statistics_cvb0
 from tagtopic.inference.e_step import allocate_buffers, infer_documents
 from tagtopic.inference.m_step import add_scaled_rows
+from tagtopic.inference.own_words import OwnWordCandidates, no_own_words, own_word_entries
 from tagtopic.inference.priors.latent_topics import sum_log_latent
 from tagtopic.inference.priors.tag_weights import HyperPrior, update_weight_prior
 from tagtopic.inference.types import (
     DocumentStatistics,
     KernelParameters,
+    OwnWordEntries,
     Parameters,
     Statistics,
     VariationalPosterior,
@@ -121,13 +123,18 @@ class LocalEngine(Engine):
             raise ValueError("the documents are on a cluster: fit them with the engine that read them")
         return self._session(corpus, parameters, inference, posterior, self.block_entries)
 
-    def sampler(self, corpus: Corpus | RemoteCorpus, n_topics: int) -> LocalSampler:
+    def sampler(
+        self, corpus: Corpus | RemoteCorpus, n_topics: int, candidates: OwnWordCandidates | None = None
+    ) -> LocalSampler:
         """Open a sampler over a corpus; see ``Engine.sampler``."""
         if isinstance(corpus, RemoteCorpus):
             raise ValueError("the documents are on a cluster: fit them with the engine that read them")
         resources = ExitStack()
         arrays = resources.enter_context(closing(TemporaryArrays(self.scratch, at=self.spill_at)))
-        return LocalSampler(corpus, n_topics, self._threads(resources), arrays, resources, n_blocks=self.sampler_blocks)
+        return LocalSampler(
+            corpus, n_topics, self._threads(resources), arrays, resources, n_blocks=self.sampler_blocks,
+            candidates=candidates,
+        )  # fmt: skip
 
     def _session(
         self,
@@ -225,7 +232,9 @@ class LocalSession(Session):
         given = kernel_parameters(parameters, self.method)
         self.blocks[0].index()
         for block, following in zip(self.blocks, [*self.blocks[1:], None], strict=True):
-            found = self._infer_block(block, given, sweeps, tolerance, in_word_order=True, following=following)
+            found = self._infer_block(
+                block, given, no_own_words(), sweeps, tolerance, in_word_order=True, following=following
+            )
             self._add_block(block, given, found, statistics)
             if self.streamed:
                 block.forget()
@@ -241,7 +250,11 @@ class LocalSession(Session):
             The objective of each block, summed over its documents.
         """
         given = kernel_parameters(parameters, self.method)
-        found = (self._infer_block(block, given, sweeps, tolerance) for block in self.blocks)
+        own = (own_word_entries(block.documents, parameters.own_words, self) for block in self.blocks)
+        found = (
+            self._infer_block(block, given, words, sweeps, tolerance)
+            for block, words in zip(self.blocks, own, strict=True)
+        )
         return [float(block.objective.sum()) for block in found]
 
     def update_weight_prior(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Float64s:
@@ -262,6 +275,7 @@ class LocalSession(Session):
         self,
         block: Block,
         parameters: KernelParameters,
+        own_words: OwnWordEntries,
         sweeps: int,
         tolerance: float,
         *,
@@ -291,7 +305,7 @@ class LocalSession(Session):
                 return
             which = block.documents, *documents
             buffers, code = allocate_buffers(*which, parameters.psi), self.method.code
-            infer_documents(buffers, code, *which, parameters, posterior, out, slots, sweeps, tolerance)
+            infer_documents(buffers, code, *which, own_words, parameters, posterior, out, slots, sweeps, tolerance)
 
         chunks = cut_evenly(block.documents.word_starts, CHUNK_ENTRIES)
         self.map(infer, chunks if following is None else [INDEX_NEXT, *chunks])

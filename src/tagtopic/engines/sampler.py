@@ -22,6 +22,7 @@ from tagtopic.inference.gibbs import (
     replace_assignments,
     sample_documents,
 )
+from tagtopic.inference.own_words import OwnWordCandidates, own_word_entries
 from tagtopic.inference.types import Parameters, VariationalPosterior
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class LocalSampler(Sampler):
         What ``close`` releases.
     n_blocks : int, default=40
         Blocks per sweep, at most one per document.
+    candidates : OwnWordCandidates or None, default=None
+        The words that tags may have as their own.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class LocalSampler(Sampler):
         resources: ExitStack,
         *,
         n_blocks: int = BLOCKS,
+        candidates: OwnWordCandidates | None = None,
     ) -> None:
         if corpus.counts.data.dtype.kind not in "iu":
             raise ValueError(
@@ -82,7 +86,10 @@ class LocalSampler(Sampler):
             np.zeros(n_topics, np.int64),
             np.zeros((corpus.n_tags, n_topics), np.int32),
             np.zeros(corpus.n_tags, np.int64),
+            np.zeros(0 if candidates is None else len(candidates.words), np.int32),
+            np.zeros(corpus.n_tags, np.int64),
         )
+        self.own = own_word_entries(self.documents, candidates, pool, arrays.empty)
         block = min(max(1, -(-n_tokens // n_blocks)), MAX_BLOCK_TOKENS)
         self.blocks = cut_evenly(self.token_starts, block)
         self._log_probabilities = np.zeros(len(corpus))
@@ -124,13 +131,13 @@ class LocalSampler(Sampler):
             def sample(chunk: tuple[int, int], after: Assignments = after, start: int = start) -> None:
                 part = Assignments(*(values[self.token_starts[chunk[0]] - start :] for values in after))
                 sample_documents(
-                    self.documents, *chunk, self.token_starts, self.counts, priors, self.tokens, part, seed, sweep,
-                    self._log_probabilities,
+                    self.documents, self.own, *chunk, self.token_starts, self.counts, priors, self.tokens, part, seed,
+                    sweep, self._log_probabilities,
                 )  # fmt: skip
 
             def replace(chunk: tuple[int, int], after: Assignments = after, start: int = start) -> None:
                 part = Assignments(*(values[self.token_starts[chunk[0]] - start :] for values in after))
-                replace_assignments(self.documents, *chunk, self.token_starts, self.counts, self.tokens, part)
+                replace_assignments(self.documents, self.own, *chunk, self.token_starts, self.counts, self.tokens, part)
 
             self.pool.map(sample, chunks)
             self.pool.map(replace, chunks)
@@ -158,4 +165,6 @@ class LocalSampler(Sampler):
     def _count(self) -> None:
         for values in self.counts:
             values[:] = 0
-        count_assignments(self.documents, 0, len(self.token_starts) - 1, self.token_starts, self.counts, self.tokens)
+        count_assignments(
+            self.documents, self.own, 0, len(self.token_starts) - 1, self.token_starts, self.counts, self.tokens
+        )

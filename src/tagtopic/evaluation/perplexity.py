@@ -20,6 +20,9 @@ from tagtopic.inference.methods import method_of
 
 METHODS = ("completion", "tags", "fitted", "bound")
 
+NONE: Float64s = np.empty(0)
+"""What own words add to the probabilities of words under a model without them."""
+
 NOTHING_TO_SCORE = "no document has words left to score"
 
 
@@ -148,7 +151,8 @@ def perplexity(
             continue
         rows = np.flatnonzero(used)
         view, target = (corpus.with_matrices(counts=counts)[rows] for counts in (observed, scored))
-        values += _log_likelihoods(target, np.asarray(model.transform(view)), psi).tolist()
+        mixes, own = _predictive(model, view, target)
+        values += _log_likelihoods(target, np.asarray(mixes), psi, own).tolist()
         n_tokens += float(target.lengths().sum())
         if isinstance(batch, Corpus):
             release(batch.counts.indices, batch.counts.data, batch.tags.indices)
@@ -172,10 +176,18 @@ def _unknown_tokens(X: Any, known: Corpus) -> int | None:
     return max(int(counts.sum()) - known.n_tokens, 0) if counts.dtype.kind in "buif" else None
 
 
-def _log_likelihoods(target: Corpus, topic_mixes: Any, psi: Any) -> Any:
+def _predictive(model: Any, observed: Corpus, scored: Corpus) -> tuple[Any, Any]:
+    """Return the topic mixes given the observed words, and what words of tags' own add to those that are scored."""
+    if hasattr(model, "_predictive"):
+        mixes, own = model._predictive(observed, scored)
+        return mixes, own
+    return model.transform(observed), NONE
+
+
+def _log_likelihoods(target: Corpus, topic_mixes: Any, psi: Any, own: Any) -> Any:
     counts = target.counts
     starts, words, amounts = (np.asarray(part) for part in (counts.indptr, counts.indices, counts.data))
-    return log_probabilities(starts, words, amounts, np.ascontiguousarray(topic_mixes), psi)
+    return log_probabilities(starts, words, amounts, np.ascontiguousarray(topic_mixes), psi, own)
 
 
 def _from_bound(model: Any, corpus: Corpus, unknown: int | None) -> Perplexity:
@@ -191,12 +203,17 @@ def _from_bound(model: Any, corpus: Corpus, unknown: int | None) -> Perplexity:
 
 
 @compiled_reordering
-def log_probabilities(starts: Int64s, words: Int32s, counts: Floats, mixes: Floats, psi: Floats) -> Float64s:
-    """Return ``counts_d @ log(psi[words_d] @ mixes[d])`` for each document d."""
+def log_probabilities(
+    starts: Int64s, words: Int32s, counts: Floats, mixes: Floats, psi: Floats, own: Float64s
+) -> Float64s:
+    """Return ``counts_d @ log(psi[words_d] @ mixes[d] + own_d)`` for each document d.
+
+    ``own`` has one number per word entry, counted from that of the first document, or is empty.
+    """
     values = np.zeros(starts.shape[0] - 1)
     for d in range(starts.shape[0] - 1):
         for p in range(starts[d], starts[d + 1]):
-            total = 0.0
+            total = own[p - starts[0]] if own.shape[0] > 0 else 0.0
             for k in range(psi.shape[1]):
                 total += mixes[d, k] * psi[words[p], k]
             values[d] += counts[p] * np.log(max(float(total), 1e-300))

@@ -9,7 +9,11 @@ One sweep, for a document with words w (count c_w), tags j, and the latent tag w
     n_jk = a_j t_jk M_k                            expected counts
     xi_j = pi_j + sum_k n_jk,  rho_k = mu_k + n_latent,k
 
-as in "map" and "mixture", which differ in a and t only. "cvb0" subtracts each token's own expected counts (see
+as in "map" and "mixture", which differ in a and t only. If tags have words of their own, with probabilities omega_jw,
+
+    s_w = sum_k e_k psi_wk + sum_j a_j omega_jw,   n_j = sum_k n_jk + sum_w a_j omega_jw c_w / s_w .
+
+ "cvb0" subtracts each token's own expected counts (see
 ``cvb0``); in "paper" the mix is geometric and xi has no closed form (see ``paper``). The cost of a sweep is
 O(words x topics + tags x topics); responsibilities (words x topics) are not stored. ``reference`` has the readable
 twins.
@@ -33,6 +37,7 @@ from tagtopic.inference.types import (
     DocumentStatistics,
     KernelParameters,
     LeaveOneOut,
+    OwnWordEntries,
     VariationalPosterior,
     Workspace,
 )
@@ -102,15 +107,36 @@ def topic_mix(method: int, tag_rows: Floats, document: Workspace) -> float:
     return float(scale)
 
 
+@compiled
+def own_word_probabilities(omega: Floats, document: Workspace) -> None:
+    """Compute ``own_probabilities[w] = sum_j weights[j] * omega[j, w]``."""
+    for i in range(document.own_words.starts.shape[0] - 1):
+        total = 0.0
+        for c in range(document.own_words.starts[i], document.own_words.starts[i + 1]):
+            total += document.weights[document.own_words.positions[c]] * omega[document.own_words.pairs[c]]
+        document.own_probabilities[i] = total
+
+
+@compiled
+def add_own_words(omega: Floats, document: Workspace) -> None:
+    """Add to xi the expected counts of the tags' own words: ``weights[j] * omega[j, w] * counts[w] / s[w]``."""
+    for i in range(document.own_words.starts.shape[0] - 1):
+        ratio = document.counts[i] / document.probabilities[i] if document.probabilities[i] > 0 else 0.0
+        for c in range(document.own_words.starts[i], document.own_words.starts[i + 1]):
+            j = document.own_words.positions[c]
+            document.xi[j] += document.weights[j] * omega[document.own_words.pairs[c]] * ratio
+
+
 @compiled_reordering
-def word_pass(psi: Floats, counts: Floats, mix: Floats, probabilities: Floats, gradient: Floats) -> None:
-    """Compute ``probabilities = psi @ mix; gradient = psi.T @ (counts / probabilities)``, four words at a time."""
+def word_pass(psi: Floats, counts: Floats, mix: Floats, own: Floats, probabilities: Floats, gradient: Floats) -> None:
+    """Compute ``probabilities = psi @ mix + own; gradient = psi.T @ (counts / probabilities)``, four words a time."""
     n_words, n_topics = psi.shape
     gradient[:] = 0
     zero = gradient[0]
     quads = n_words - n_words % 4
     for i in range(0, quads, 4):
         s0, s1, s2, s3 = products_with_four(psi, i, mix)
+        s0, s1, s2, s3 = s0 + own[i], s1 + own[i + 1], s2 + own[i + 2], s3 + own[i + 3]
         probabilities[i], probabilities[i + 1], probabilities[i + 2], probabilities[i + 3] = s0, s1, s2, s3
         r0 = counts[i] / s0 if s0 > 0 else zero
         r1 = counts[i + 1] / s1 if s1 > 0 else zero
@@ -122,6 +148,7 @@ def word_pass(psi: Floats, counts: Floats, mix: Floats, probabilities: Floats, g
         s0 = zero
         for k in range(n_topics):
             s0 += mix[k] * psi[i, k]
+        s0 += own[i]
         probabilities[i] = s0
         r0 = counts[i] / s0 if s0 > 0 else zero
         for k in range(n_topics):
@@ -214,7 +241,11 @@ def sweep_document(
                 document.gradient, document.gradient_correction, document.scratch,
             )  # fmt: skip
         else:
-            word_pass(document.psi, document.counts, document.mix, document.probabilities, document.gradient)
+            own_word_probabilities(parameters.omega, document)
+            word_pass(
+                document.psi, document.counts, document.mix, document.own_probabilities, document.probabilities,
+                document.gradient,
+            )  # fmt: skip
         if method == PAPER:
             for k in range(previous.shape[0]):
                 document.gradient[k] *= document.mix[k]
@@ -230,6 +261,7 @@ def sweep_document(
             update_posterior_cvb0(parameters, document)
         elif method != PAPER:
             update_posterior(parameters, document)
+            add_own_words(parameters.omega, document)
         elif not final:
             update_posterior_paper(parameters, document)
         if final:
@@ -245,7 +277,7 @@ def allocate_buffers(documents: Documents, first: int, last: int, psi: Floats) -
         for starts in (documents.word_starts, documents.tag_starts)
     )
     return (
-        np.empty((n_words, n_topics), dtype), np.empty((4, n_words), dtype), np.zeros((9, n_topics), dtype),
+        np.empty((n_words, n_topics), dtype), np.zeros((5, n_words), dtype), np.zeros((9, n_topics), dtype),
         np.empty((2, n_topics)), np.empty((3, n_tags + 1)),
     )  # fmt: skip
 
@@ -259,7 +291,7 @@ def borrow_parameters(parameters: KernelParameters) -> KernelParameters:
     )
     return KernelParameters(
         borrow(parameters.psi), borrow(parameters.tag_rows), borrow(parameters.pi), parameters.pi_latent,
-        borrow(parameters.mu), parameters.latent, leave_one_out,
+        borrow(parameters.mu), parameters.latent, leave_one_out, borrow(parameters.omega),
     )  # fmt: skip
 
 
@@ -270,6 +302,7 @@ def infer_documents(
     documents: Documents,
     first: int,
     last: int,
+    own_words: OwnWordEntries,
     owned_parameters: KernelParameters,
     posterior: VariationalPosterior,
     out: DocumentStatistics,
@@ -301,6 +334,7 @@ def infer_documents(
         size = n_tags + 1 if latent else n_tags
         counts, probabilities = by_word[0, :n_words], by_word[1, :n_words]
         word_prior, inverse_probabilities = by_word[2, :n_words], by_word[3, :n_words]
+        first_entry = word_start - word_base
         prior, xi, weights = by_tag[0, :size], by_tag[1, :size], by_tag[2, :size]
         for i in range(n_words):
             counts[i] = documents.counts[word_start + i]
@@ -323,7 +357,11 @@ def infer_documents(
         document = Workspace(
             tags[tag_start : tag_start + n_tags], latent, prior, xi, weights, rho, latent_row, rows[:n_words], counts,
             probabilities, mix, previous_mix, gradient, word_prior, inverse_probabilities, mix_correction,
-            gradient_correction, scratch,
+            gradient_correction, scratch, by_word[4, :n_words],
+            OwnWordEntries(
+                borrow(own_words.starts)[first_entry : first_entry + n_words + 1], borrow(own_words.positions),
+                borrow(own_words.pairs),
+            ),
         )  # fmt: skip
         out.objective[d] = sweep_document(method, parameters, document, sweeps, tolerance)
 

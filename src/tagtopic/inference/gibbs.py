@@ -33,7 +33,8 @@ from tagtopic._core.arrays import Floats, Int32s, Int64s
 from tagtopic._core.hashing import GOLDEN_GAMMA, splitmix64
 from tagtopic._core.intrinsics import atomic_add, prefetch_row
 from tagtopic._core.jit import compiled, compiled_reordering
-from tagtopic.inference.types import Documents, Parameters, Priors
+from tagtopic.inference.own_words import OwnWordCandidates
+from tagtopic.inference.types import Documents, OwnWordEntries, Parameters, Priors
 
 GROUP = 64
 """Topics whose probabilities are summed together when one of them is searched for."""
@@ -56,16 +57,21 @@ class Assignments(NamedTuple):
 
 
 class TopicCounts(NamedTuple):
-    """Tokens by word and topic (n_wk), topic (n_k), tag and topic (n_jk), and tag (n_j)."""
+    """Tokens by word and topic (n_wk), topic (n_k), tag and topic (n_jk), and tag (n_j).
+
+    ``own_words`` is by pair of a tag and one of its own words (n_jw), ``tags_own`` by tag (n_jo); they are part of n_j.
+    """
 
     word_topics: Int32s
     topics: Int64s
     tag_topics: Int32s
     tags: Int64s
+    own_words: Int32s
+    tags_own: Int64s
 
 
 class SamplerPriors(NamedTuple):
-    """The priors as the sampler takes them, in single precision."""
+    """The priors as the sampler takes them, in single precision; the last three are those of own words."""
 
     pi: Floats
     pi_latent: float
@@ -73,13 +79,24 @@ class SamplerPriors(NamedTuple):
     alpha: Floats
     beta: Floats
     latent: bool
+    own_tokens: Floats
+    own_words: Floats
+    own_totals: Floats
 
 
-def sampler_priors(parameters: Parameters, priors: Priors) -> SamplerPriors:
+def sampler_priors(
+    parameters: Parameters, priors: Priors, candidates: OwnWordCandidates | None = None
+) -> SamplerPriors:
     """Return the priors as the sampler takes them."""
     single = (np.asarray(values, np.float32) for values in (parameters.pi, parameters.mu, priors.alpha, priors.beta))
     pi, mu, alpha, beta = single
-    return SamplerPriors(pi, float(parameters.pi_latent), mu, alpha, beta, parameters.latent)
+    own: tuple[Any, ...] = np.zeros(len(pi)), np.empty(0), np.ones(len(pi))
+    if candidates is not None:
+        own = candidates.tokens, candidates.prior, candidates.totals
+    return SamplerPriors(
+        pi, float(parameters.pi_latent), mu, alpha, beta, parameters.latent,
+        *(np.asarray(values, np.float32) for values in own),
+    )  # fmt: skip
 
 
 @compiled
@@ -147,7 +164,7 @@ def _find_topic(weights: Floats, point: Any) -> int:
 
 
 @compiled_reordering
-def _add_rows(mix: Floats, rows: Floats, one: int, change: Any, other: int, other_change: Any) -> None:
+def _add_rows(mix: Floats, rows: Floats, one: Any, change: Any, other: Any, other_change: Any) -> None:
     """``mix += change * rows[one] + other_change * rows[other]``."""
     for k in range(mix.shape[0]):
         mix[k] += change * rows[one, k] + other_change * rows[other, k]
@@ -181,6 +198,7 @@ def _load_topics(counts: Int64s, prior: Any, totals: Any, inverse_totals: Floats
 @compiled
 def sample_documents(
     documents: Documents,
+    own: OwnWordEntries,
     first: int,
     last: int,
     token_starts: Int64s,
@@ -201,6 +219,7 @@ def sample_documents(
     j: Any
     k: Any
     new_k: Any
+    new_j: Any
     most = 1
     for d in range(first, last):
         most = max(most, documents.tag_starts[d + 1] - documents.tag_starts[d] + 1)
@@ -214,6 +233,12 @@ def sample_documents(
     f = np.empty(n_topics, np.float32)  # n_wk + beta_w
     p_word = np.empty(n_topics, np.float32)  # f_k / (n_k + B)
     weights = np.empty(n_topics, np.float32)
+    own_tokens = np.empty(most, np.float32)  # n_jo
+    own_priors = np.empty(most, np.float32)
+    own_totals = np.empty(most, np.float32)
+    pair_tokens = np.empty(most, np.float32)  # n_jw + prior
+    own_weights = np.empty(most, np.float32)
+    has_own = own.starts.shape[0] > 0
     alpha_total, beta_total, mu_total = float(priors.alpha.sum()), 0.0, float(priors.mu.sum())
     for w in range(priors.beta.shape[0]):
         beta_total += priors.beta[w]
@@ -229,8 +254,11 @@ def sample_documents(
         for j in range(n_tags):
             tag = documents.tags[first_tag + j]
             _load_tag(counts.tag_topics, tag, priors.alpha, rows, j)
-            tag_totals[j] = np.float32(counts.tags[tag] + alpha_total)
+            tag_totals[j] = np.float32(counts.tags[tag] + alpha_total + priors.own_tokens[tag])
             tag_tokens[j] = priors.pi[tag]
+            own_tokens[j] = np.float32(counts.tags_own[tag])
+            own_priors[j] = priors.own_tokens[tag]
+            own_totals[j] = priors.own_totals[tag]
         if has_latent:
             rows[n_tags] = priors.mu
             tag_totals[n_tags] = np.float32(mu_total)
@@ -241,7 +269,7 @@ def sample_documents(
         for t in range(start, end):
             position = before.tags[t]
             tag_tokens[position] += one
-            if position == n_tags:
+            if position == n_tags:  # has no words of its own
                 rows[n_tags, before.topics[t]] += one
                 tag_totals[n_tags] += one
         for j in range(n_rows):
@@ -256,49 +284,81 @@ def sample_documents(
             if e + 2 < documents.word_starts[d + 1]:
                 prefetch_row(counts.word_topics, documents.words[e + 2])
             _load_word(counts.word_topics, word, priors.beta[word], inverse_totals, f, p_word)
+            first_pair = own.starts[e] if has_own else 0
+            n_pairs = own.starts[e + 1] - first_pair if has_own else 0
+            for i in range(n_pairs):
+                pair = own.pairs[first_pair + i]
+                pair_tokens[i] = np.float32(counts.own_words[pair]) + priors.own_words[pair]
             for _ in range(documents.counts[e]):
                 j, k = np.int64(before.tags[t]), np.int64(before.topics[t])
                 # the token's own counts are left out: of its tag in g_j, of its tag and topic in the weight of k
                 others_factor = (tag_tokens[j] - one) / (tag_totals[j] - one)
                 change = others_factor - factors[j]
                 total = _weigh_topics(mix, rows, j, change, p_word, weights)
-                others_total = totals[k] - 1.0
-                others_word = np.float32(max(f[k] - one, priors.beta[word]) / others_total)
-                weight = max((mix[k] + change * rows[j, k] - others_factor) * others_word, np.float32(0))
-                total += weight - weights[k]
-                weights[k] = weight
-                product *= total
-                new_k = _find_topic(weights, uniform(key, 2 * (t - start)) * total)
-                own = others_factor * (rows[j, new_k] - (one if new_k == k else np.float32(0)))
-                point = np.float32(0)
-                for i in range(n_rows):
-                    point += own if i == j else factors[i] * rows[i, new_k]
-                point *= np.float32(uniform(key, 2 * (t - start) + 1))
-                new_j = n_rows - 1
-                for i in range(n_rows):
-                    point -= own if i == j else factors[i] * rows[i, new_k]
-                    if point < 0:
-                        new_j = i
-                        break
+                if k < n_topics:
+                    others_total = totals[k] - 1.0
+                    others_word = np.float32(max(f[k] - one, priors.beta[word]) / others_total)
+                    weight = max((mix[k] + change * rows[j, k] - others_factor) * others_word, np.float32(0))
+                    total += weight - weights[k]
+                    weights[k] = weight
+                own_total = np.float32(0)
+                for i in range(n_pairs):
+                    position = own.positions[first_pair + i]
+                    itself = one if position == j and k == n_topics else np.float32(0)
+                    factor = others_factor if position == j else factors[position]
+                    n_own = own_tokens[position] - itself
+                    share = factor * (n_own + own_priors[position]) / (n_own + own_totals[position])
+                    own_weights[i] = share * (pair_tokens[i] - itself)
+                    own_total += own_weights[i]
+                product *= total + own_total
+                point = np.float32(uniform(key, 2 * (t - start)) * (total + own_total))
+                if point < own_total:
+                    new_k = n_topics
+                    new_j = np.int64(own.positions[first_pair])
+                    for i in range(n_pairs):
+                        new_j = np.int64(own.positions[first_pair + i])
+                        point -= own_weights[i]
+                        if point < 0:
+                            break
+                else:
+                    new_k = _find_topic(weights, point - own_total)
+                    own_row = others_factor * (rows[j, new_k] - (one if new_k == k else np.float32(0)))
+                    point = np.float32(0)
+                    for i in range(n_rows):
+                        point += own_row if i == j else factors[i] * rows[i, new_k]
+                    point *= np.float32(uniform(key, 2 * (t - start) + 1))
+                    new_j = n_rows - 1
+                    for i in range(n_rows):
+                        point -= own_row if i == j else factors[i] * rows[i, new_k]
+                        if point < 0:
+                            new_j = i
+                            break
                 after.topics[t - offset] = new_k
                 after.tags[t - offset] = new_j
                 t += 1
                 if (t - start) % 16 == 0:
                     log_probability += math.log(product)
                     product = 1.0
-                if new_k != k:
-                    f[k] -= one
-                    totals[k] -= 1.0
-                    inverse_totals[k] = np.float32(1.0 / totals[k])
-                    p_word[k] = f[k] * inverse_totals[k]
+                if new_k == k and new_j == j:
+                    continue
+                if k < n_topics:
+                    if new_k != k:
+                        f[k] -= one
+                        totals[k] -= 1.0
+                        inverse_totals[k] = np.float32(1.0 / totals[k])
+                        p_word[k] = f[k] * inverse_totals[k]
+                    rows[j, k] -= one
+                    mix[k] -= factors[j]
+                else:
+                    own_tokens[j] -= one
+                    for i in range(n_pairs):
+                        if own.positions[first_pair + i] == j:
+                            pair_tokens[i] -= one
+                if new_k < n_topics and new_k != k:
                     f[new_k] += one
                     totals[new_k] += 1.0
                     inverse_totals[new_k] = np.float32(1.0 / totals[new_k])
                     p_word[new_k] = f[new_k] * inverse_totals[new_k]
-                elif new_j == j:
-                    continue
-                rows[j, k] -= one
-                mix[k] -= factors[j]
                 if new_j != j:
                     tag_tokens[j] -= one
                     tag_totals[j] -= one
@@ -308,8 +368,14 @@ def sample_documents(
                     _add_rows(mix, rows, j, change, new_j, new_factor - factors[new_j])
                     factors[j] = others_factor
                     factors[new_j] = new_factor
-                rows[new_j, new_k] += one
-                mix[new_k] += factors[new_j]
+                if new_k < n_topics:
+                    rows[new_j, new_k] += one
+                    mix[new_k] += factors[new_j]
+                else:
+                    own_tokens[new_j] += one
+                    for i in range(n_pairs):
+                        if own.positions[first_pair + i] == new_j:
+                            pair_tokens[i] += one
                 changes += 1
                 if changes % REFRESH == 0:
                     _mix_rows(mix, rows, factors, n_rows)
@@ -320,15 +386,25 @@ def sample_documents(
         for t in range(start, end):  # totals, which are those of the block for the next document
             k, new_k = np.int64(before.topics[t]), np.int64(after.topics[t - offset])
             if new_k != k:
-                totals[k] = counts.topics[k] + beta_total
-                totals[new_k] = counts.topics[new_k] + beta_total
-                inverse_totals[k] = np.float32(1.0 / totals[k])
-                inverse_totals[new_k] = np.float32(1.0 / totals[new_k])
+                for changed in (k, new_k):
+                    if changed < n_topics:
+                        totals[changed] = counts.topics[changed] + beta_total
+                        inverse_totals[changed] = np.float32(1.0 / totals[changed])
+
+
+@compiled
+def _pair_of(own: OwnWordEntries, entry: int, position: Any) -> Any:
+    """Return the pair of a word entry's candidate, -1 if the word is not one of that tag's own."""
+    for i in range(own.starts[entry], own.starts[entry + 1]):
+        if own.positions[i] == position:
+            return np.int64(own.pairs[i])
+    return -1
 
 
 @compiled
 def replace_assignments(
     documents: Documents,
+    own: OwnWordEntries,
     first: int,
     last: int,
     token_starts: Int64s,
@@ -356,19 +432,29 @@ def replace_assignments(
                 k, new_k = np.int64(before.topics[t]), np.int64(after.topics[t - offset])
                 j, new_j = np.int64(before.tags[t]), np.int64(after.tags[t - offset])
                 if k != new_k:
-                    atomic_add(counts.word_topics, word, k, -1)
-                    atomic_add(counts.word_topics, word, new_k, 1)
-                    topic_changes[k] -= 1
-                    topic_changes[new_k] += 1
+                    if k < n_topics:
+                        atomic_add(counts.word_topics, word, k, -1)
+                        topic_changes[k] -= 1
+                    if new_k < n_topics:
+                        atomic_add(counts.word_topics, word, new_k, 1)
+                        topic_changes[new_k] += 1
                 if k != new_k or j != new_j:
                     n_changed += 1
                     if j < n_tags:
                         tag = np.int64(documents.tags[first_tag + j])
-                        atomic_add(counts.tag_topics, tag, k, -1)
+                        if k < n_topics:
+                            atomic_add(counts.tag_topics, tag, k, -1)
+                        else:
+                            atomic_add(counts.own_words, _pair_of(own, e, j), 0, -1)
+                            atomic_add(counts.tags_own, tag, 0, -1)
                         atomic_add(counts.tags, tag, 0, -1)
                     if new_j < n_tags:
                         tag = np.int64(documents.tags[first_tag + new_j])
-                        atomic_add(counts.tag_topics, tag, new_k, 1)
+                        if new_k < n_topics:
+                            atomic_add(counts.tag_topics, tag, new_k, 1)
+                        else:
+                            atomic_add(counts.own_words, _pair_of(own, e, new_j), 0, 1)
+                            atomic_add(counts.tags_own, tag, 0, 1)
                         atomic_add(counts.tags, tag, 0, 1)
                     before.topics[t] = new_k
                     before.tags[t] = new_j
@@ -381,9 +467,16 @@ def replace_assignments(
 
 @compiled
 def count_assignments(
-    documents: Documents, first: int, last: int, token_starts: Int64s, counts: TopicCounts, tokens: Assignments
+    documents: Documents,
+    own: OwnWordEntries,
+    first: int,
+    last: int,
+    token_starts: Int64s,
+    counts: TopicCounts,
+    tokens: Assignments,
 ) -> None:
     """Add the assignments of documents ``first:last`` to the counts; for one thread at a time."""
+    n_topics = counts.topics.shape[0]
     for d in range(first, last):
         first_tag = documents.tag_starts[d]
         n_tags = documents.tag_starts[d + 1] - first_tag
@@ -391,11 +484,16 @@ def count_assignments(
         for e in range(documents.word_starts[d], documents.word_starts[d + 1]):
             for _ in range(documents.counts[e]):
                 k, j = np.int64(tokens.topics[t]), np.int64(tokens.tags[t])
-                counts.word_topics[documents.words[e], k] += 1
-                counts.topics[k] += 1
+                if k < n_topics:
+                    counts.word_topics[documents.words[e], k] += 1
+                    counts.topics[k] += 1
                 if j < n_tags:
                     tag = documents.tags[first_tag + j]
-                    counts.tag_topics[tag, k] += 1
+                    if k < n_topics:
+                        counts.tag_topics[tag, k] += 1
+                    else:
+                        counts.own_words[_pair_of(own, e, j)] += 1
+                        counts.tags_own[tag] += 1
                     counts.tags[tag] += 1
                 t += 1
 

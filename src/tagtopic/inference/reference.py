@@ -29,7 +29,11 @@ class LeaveOneOut:
 
 @dataclass(frozen=True)
 class Document:
-    """One document under inference; "cvb0" needs ``leave_one_out``."""
+    """One document under inference; "cvb0" needs ``leave_one_out``.
+
+    ``own_words`` is omega (tags, words), for "map" and "mixture"; theta is then p(topic | tag), whose rows sum to less
+    than 1.
+    """
 
     psi: Float64s
     counts: Float64s
@@ -39,14 +43,15 @@ class Document:
     mu: Float64s | None = None
     rho: Float64s | None = None
     leave_one_out: LeaveOneOut | None = None
+    own_words: Float64s | None = None
 
 
 @dataclass(frozen=True)
 class Expectations:
     """A document at its xi and rho.
 
-    ``weights`` is a, ``mix`` is e, ``count_ratios`` is c / s, ``tag_counts`` is n_jk (tags, topics), and
-    ``word_counts`` are the expected counts of each word by topic (words, topics).
+    ``weights`` is a, ``mix`` is e, ``count_ratios`` is c / s, ``tag_counts`` is n_jk (tags, topics), ``word_counts``
+    are the expected counts of each word by topic (words, topics), ``own_counts`` those of own words by tag.
     """
 
     weights: Float64s
@@ -55,6 +60,7 @@ class Expectations:
     tag_counts: Float64s
     word_counts: Float64s
     objective: float
+    own_counts: Float64s | float = 0.0
 
 
 def dirichlet_divergence(posterior: Float64s, prior: Float64s) -> float:
@@ -70,7 +76,10 @@ def evaluate(method: str, document: Document) -> Expectations:
         return evaluate_cvb0(document)
     weights, rows = expected_weights(method, document)
     mix = np.exp(weights @ rows) if method == "paper" else weights @ rows
-    probabilities = document.psi @ mix
+    own_words = np.zeros((len(weights), len(document.psi)))
+    if document.own_words is not None:
+        own_words[: len(document.own_words)] = document.own_words
+    probabilities = document.psi @ mix + weights @ own_words
     count_ratios = document.counts / probabilities
     gradient = document.psi.T @ count_ratios
     return Expectations(
@@ -80,6 +89,7 @@ def evaluate(method: str, document: Document) -> Expectations:
         tag_counts=np.outer(weights, mix * gradient) if method == "paper" else weights[:, None] * rows * gradient,
         word_counts=document.psi * count_ratios[:, None] * mix,
         objective=document_objective(method, document, weights, rows, probabilities),
+        own_counts=weights * (own_words @ count_ratios),
     )
 
 
@@ -123,7 +133,7 @@ def update_posterior(method: str, document: Document, expectations: Expectations
         xi = maximise_xi(document.xi, document.prior, logs @ topic_counts)
         rho = document.mu + xi[-1] / xi.sum() * topic_counts if latent else None
     else:
-        xi = document.prior + expectations.tag_counts.sum(axis=1)
+        xi = document.prior + expectations.tag_counts.sum(axis=1) + expectations.own_counts
         rho = document.mu + expectations.tag_counts[-1] if latent else None
     return replace(document, xi=xi, rho=rho)
 
@@ -200,7 +210,8 @@ class GibbsState:
     """The assignments of tokens under Gibbs sampling, and the counts of all of them.
 
     ``words``, ``tags``, ``topics`` and ``positions`` have one array per document: the words of its tokens, its tags,
-    and the topic and the position of the tag of each token; the latent tag's position is the number of tags.
+    and the topic and the position of the tag of each token; the latent tag's position is the number of tags, and the
+    topic of a tag's own word is the number of topics. ``own_words`` is by tag and word.
     """
 
     words: list[Any]
@@ -209,6 +220,7 @@ class GibbsState:
     positions: list[Any]
     word_topics: Float64s
     tag_topics: Float64s
+    own_words: Float64s
 
     @classmethod
     def counted(
@@ -216,7 +228,8 @@ class GibbsState:
     ) -> GibbsState:
         """Count assignments; ``shape`` is the numbers of words, tags and topics."""
         n_words, n_tags, n_topics = shape
-        state = cls(words, tags, topics, positions, np.zeros((n_words, n_topics)), np.zeros((n_tags, n_topics)))
+        counts = (np.zeros(size) for size in ((n_words, n_topics), (n_tags, n_topics), (n_tags, n_words)))
+        state = cls(words, tags, topics, positions, *counts)
         for d in range(len(words)):
             for token in range(len(words[d])):
                 state.add(d, token, 1)
@@ -225,6 +238,9 @@ class GibbsState:
     def add(self, d: int, token: int, count: int) -> None:
         """Add a token to the counts, or with -1 take it out."""
         topic, position = self.topics[d][token], self.positions[d][token]
+        if topic == self.word_topics.shape[1]:
+            self.own_words[self.tags[d][position], self.words[d][token]] += count
+            return
         self.word_topics[self.words[d][token], topic] += count
         if position < len(self.tags[d]):
             self.tag_topics[self.tags[d][position], topic] += count
@@ -232,26 +248,47 @@ class GibbsState:
     def copy(self) -> GibbsState:
         """A copy whose assignments and counts can change."""
         topics, positions = ([np.array(each) for each in values] for values in (self.topics, self.positions))
-        return GibbsState(self.words, self.tags, topics, positions, self.word_topics.copy(), self.tag_topics.copy())
+        counts = (values.copy() for values in (self.word_topics, self.tag_topics, self.own_words))
+        return GibbsState(self.words, self.tags, topics, positions, *counts)
+
+
+@dataclass(frozen=True)
+class OwnWordPrior:
+    """The prior of tags' own words: tokens of each tag, and of each tag and word (0 for words that cannot be own)."""
+
+    tokens: Float64s
+    words: Float64s
 
 
 def gibbs_probabilities(
-    state: GibbsState, d: int, token: int, pi: Float64s, mu: Float64s, alpha: Float64s, beta: Float64s
+    state: GibbsState,
+    d: int,
+    token: int,
+    pi: Float64s,
+    mu: Float64s,
+    alpha: Float64s,
+    beta: Float64s,
+    own: OwnWordPrior,
 ) -> Float64s:
     """Return p(tag, topic) of a token that is not in the counts, not normalised, as a table; ``pi`` is the document's.
 
-    The latent tag, where the document has one, is the last entry of ``pi``.
+    The latent tag, where the document has one, is the last entry of ``pi``. The last column is that of own words.
     """
     others = np.arange(len(state.words[d])) != token
-    n_tags = len(state.tags[d])
-    rows = state.tag_topics[state.tags[d]] + alpha
+    tags, word = state.tags[d], state.words[d][token]
+    own_tokens = state.own_words[tags].sum(axis=1)
+    rows = np.hstack([state.tag_topics[tags] + alpha, (own_tokens + own.tokens[tags])[:, None]])
     rows = rows / rows.sum(axis=1, keepdims=True)
-    if len(pi) > n_tags:
-        latent = mu + np.bincount(state.topics[d][others & (state.positions[d] == n_tags)], minlength=len(mu))
-        rows = np.vstack([rows, latent / latent.sum()])
+    own_words = (state.own_words[tags] + own.words[tags])[:, word] * (own.words[tags][:, word] > 0)
+    own_words = own_words / np.maximum(own_tokens + own.words[tags].sum(axis=1), 1e-300)
+    if len(pi) > len(tags):
+        latent = mu + np.bincount(state.topics[d][others & (state.positions[d] == len(tags))], minlength=len(mu))
+        rows = np.vstack([rows, np.append(latent / latent.sum(), 0.0)])
+        own_words = np.append(own_words, 0.0)
     tag_tokens = np.bincount(state.positions[d][others], minlength=len(pi)) + pi
     psi = (state.word_topics + beta[:, None]) / (state.word_topics.sum(axis=0) + beta.sum())
-    return np.asarray(tag_tokens[:, None] * rows * psi[state.words[d][token]])
+    words = np.hstack([np.tile(psi[word], (len(pi), 1)), own_words[:, None]])
+    return np.asarray(tag_tokens[:, None] * rows * words)
 
 
 def gibbs_sweep(
@@ -261,11 +298,13 @@ def gibbs_sweep(
     mu: Float64s,
     alpha: Float64s,
     beta: Float64s,
+    own: OwnWordPrior,
     uniforms: list[Float64s],
 ) -> tuple[GibbsState, float]:
     """Draw each token's topic and tag anew, document by document, against the counts at the start of its block.
 
-    ``uniforms`` has two numbers for each token of each document. Also return the log probability of the tokens, each
+    ``uniforms`` has two numbers for each token of each document. Own words come first, in the order of the tags: the
+    second number is then not used. Also return the log probability of the tokens, each
     given the assignments of all others.
     """
     state, log_probability = state.copy(), 0.0
@@ -276,11 +315,16 @@ def gibbs_sweep(
             for token in range(len(state.words[d])):
                 local.add(d, token, -1)
                 after.add(d, token, -1)
-                joint = gibbs_probabilities(local, d, token, pi[d], mu, alpha, beta)
+                joint = gibbs_probabilities(local, d, token, pi[d], mu, alpha, beta, own)
                 log_probability += np.log(joint.sum() / (pi[d].sum() + len(state.words[d]) - 1))
                 by_topic, by_tag = uniforms[d][2 * token : 2 * token + 2]
-                topic = int(np.searchsorted(np.cumsum(joint.sum(axis=0)), by_topic * joint.sum(), side="right"))
-                position = int(np.searchsorted(np.cumsum(joint[:, topic]), by_tag * joint[:, topic].sum(), "right"))
+                point = by_topic * joint.sum() - joint[:, -1].sum()
+                if point < 0:
+                    topic, column, point = len(mu), joint[:, -1], point + joint[:, -1].sum()
+                else:
+                    topic = int(np.searchsorted(np.cumsum(joint[:, :-1].sum(axis=0)), point, side="right"))
+                    column, point = joint[:, topic], by_tag * joint[:, topic].sum()
+                position = int(np.searchsorted(np.cumsum(column), point, side="right"))
                 for each in (local, after):
                     each.topics[d][token], each.positions[d][token] = topic, position
                     each.add(d, token, 1)
@@ -288,15 +332,21 @@ def gibbs_sweep(
     return state, log_probability
 
 
-def gibbs_log_joint(state: GibbsState, pi: list[Float64s], mu: Float64s, alpha: Float64s, beta: Float64s) -> float:
+def gibbs_log_joint(
+    state: GibbsState, pi: list[Float64s], mu: Float64s, alpha: Float64s, beta: Float64s, own: OwnWordPrior
+) -> float:
     """Return log p(words, tags and topics of tokens), with all Dirichlet variables integrated out."""
 
     def log_polya(counts: Float64s, prior: Float64s) -> float:
+        counts, prior = counts[prior > 0], prior[prior > 0]
         ratio = gammaln(counts + prior).sum() - gammaln(prior).sum()
         return float(ratio - gammaln((counts + prior).sum()) + gammaln(prior.sum()))
 
     value = sum(log_polya(column, beta) for column in state.word_topics.T)
-    value += sum(log_polya(row, alpha) for row in state.tag_topics)
+    for j, row in enumerate(state.tag_topics):
+        value += log_polya(np.append(row, state.own_words[j].sum()), np.append(alpha, own.tokens[j]))
+        if own.tokens[j] > 0:
+            value += log_polya(state.own_words[j], own.words[j])
     for d, positions in enumerate(state.positions):
         value += log_polya(np.bincount(positions, minlength=len(pi[d])).astype(float), pi[d])
         latent = state.topics[d][positions == len(state.tags[d])]

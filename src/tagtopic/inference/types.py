@@ -8,6 +8,7 @@ alpha   prior counts of theta
 beta    prior counts of psi
 xi      Dirichlet posterior of a document's tag weights; ``xi_latent`` is the latent tag's
 rho     Dirichlet posterior of a document's latent topic distribution
+omega   tag -> its own words    sparse; rows sum to the share of the tag's tokens that are own words
 
 ``Parameters`` and ``Priors`` are what models and engines pass around. What kernels take are named tuples of plain
 arrays, which Numba accepts as they are.
@@ -16,9 +17,10 @@ arrays, which Numba accepts as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, read_only
 from tagtopic.inference.methods import InferenceMethod
@@ -44,6 +46,38 @@ class CountTotals:
 
 
 @dataclass(frozen=True)
+class OwnWords:
+    """Words of tags' own: beside its topics, a tag has a distribution over a few words.
+
+    Pairs of a tag and a word are sorted by tag, then by word.
+
+    Parameters
+    ----------
+    starts : array of shape (tags + 1,)
+        Tag j has the pairs ``starts[j]:starts[j + 1]``.
+    words : array of shape (pairs,)
+        The word of each pair.
+    omega : array of shape (pairs,)
+        The probability that a token of the tag is one of its own words, and this one.
+    """
+
+    starts: Int64s
+    words: Int32s
+    omega: Floats
+
+    @property
+    def shares(self) -> Float64s:
+        """The share of each tag's tokens that are own words."""
+        tags = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        return np.asarray(np.bincount(tags, weights=self.omega, minlength=len(self.starts) - 1), np.float64)
+
+    def of_tag(self, tag: int) -> tuple[Int32s, Floats]:
+        """The words of a tag and their omega."""
+        pairs = slice(int(self.starts[tag]), int(self.starts[tag + 1]))
+        return self.words[pairs], self.omega[pairs]
+
+
+@dataclass(frozen=True)
 class Parameters:
     """The parameters of a model.
 
@@ -58,6 +92,8 @@ class Parameters:
         Whether every document has a latent tag (TWDA, LDA) or only those without tags (TWTM).
     totals : CountTotals or None, default=None
         Available during a fit, from the first M-step on; leave-one-out counts need it.
+    own_words : OwnWords or None, default=None
+        Words of tags' own; theta is the topics of the other tokens.
     """
 
     psi: Floats
@@ -67,6 +103,24 @@ class Parameters:
     mu: Float64s
     latent: bool
     totals: CountTotals | None = None
+    own_words: OwnWords | None = None
+
+    @property
+    def topic_rows(self) -> Floats:
+        """Theta times the share of a tag's tokens that are not own words: p(topic | tag)."""
+        if self.own_words is None:
+            return self.theta
+        return np.asarray(self.theta * (1.0 - self.own_words.shares)[:, None], self.theta.dtype)
+
+    def word_probabilities(self, tag: int, words: Int32s | slice) -> Floats:
+        """Return p(word | tag) of some words, under the tag's topics and its own words."""
+        found = np.asarray(self.psi[words] @ self.theta[tag])
+        if self.own_words is None:
+            return found
+        own, omega = self.own_words.of_tag(tag)
+        values = np.zeros(len(self.psi), self.psi.dtype)
+        values[own] = omega
+        return np.asarray(found * (1.0 - omega.sum(dtype=np.float64)) + values[words])
 
     @property
     def all_pi(self) -> Float64s:
@@ -82,9 +136,16 @@ class Parameters:
     def expected_mix_by_tag(self) -> Floats:
         """Return E[vartheta] of a document with a single tag, for each tag: (tags, topics)."""
         if not self.latent:
-            return self.theta
+            return self.topic_rows
         weight = (self.pi / (self.pi + self.pi_latent))[:, None]
-        return np.asarray(weight * self.theta + (1 - weight) * (self.mu / self.mu.sum()), self.theta.dtype)
+        return np.asarray(weight * self.topic_rows + (1 - weight) * (self.mu / self.mu.sum()), self.theta.dtype)
+
+    def expected_own_words(self) -> OwnWords | None:
+        """Return the own words of a document with a single tag, for each tag, beside ``expected_mix_by_tag``."""
+        if self.own_words is None or not self.latent:
+            return self.own_words
+        weight = np.repeat(self.pi / (self.pi + self.pi_latent), np.diff(self.own_words.starts))
+        return replace(self.own_words, omega=(weight * self.own_words.omega).astype(self.own_words.omega.dtype))
 
 
 @dataclass(frozen=True)
@@ -147,6 +208,19 @@ class Documents(NamedTuple):
     tags: Int32s
 
 
+class OwnWordEntries(NamedTuple):
+    """The words of documents that are own words of one of their tags.
+
+    Word entry e, counted from that of the first document, has the candidates ``starts[e]:starts[e + 1]``: the position
+    of a tag among the document's tags, and the number of the pair of that tag and the word. Without any own words
+    ``starts`` is empty.
+    """
+
+    starts: Int64s
+    positions: NDArray[Any]
+    pairs: Int32s
+
+
 class VariationalPosterior(NamedTuple):
     """The variational posteriors of documents: xi by (document, tag) entry, xi_latent and rho by document."""
 
@@ -167,7 +241,11 @@ class LeaveOneOut(NamedTuple):
 
 
 class KernelParameters(NamedTuple):
-    """The parameters as kernels take them. ``tag_rows`` is theta, or log theta where the method is geometric."""
+    """The parameters as kernels take them.
+
+    ``tag_rows`` is p(topic | tag), or its logarithm where the method is geometric; ``omega`` is empty if tags have no
+    words of their own.
+    """
 
     psi: Floats
     tag_rows: Floats
@@ -176,6 +254,7 @@ class KernelParameters(NamedTuple):
     mu: Float64s
     latent: bool
     leave_one_out: LeaveOneOut
+    omega: Floats
 
 
 class DocumentStatistics(NamedTuple):
@@ -214,6 +293,8 @@ class Workspace(NamedTuple):
     mix_correction          (topics,)         h_k
     gradient_correction     (topics,)         Q_k
     scratch                 (4, topics)       psi'_wk of four words
+    own_probabilities       (words,)          sum_j a_j omega_jw
+    own_words                                 the candidates of these words
     """
 
     tags: Int32s
@@ -234,18 +315,22 @@ class Workspace(NamedTuple):
     mix_correction: Floats
     gradient_correction: Floats
     scratch: Floats
+    own_probabilities: Floats
+    own_words: OwnWordEntries
 
 
 def kernel_parameters(parameters: Parameters, method: InferenceMethod) -> KernelParameters:
     """Return the parameters as the kernels of an inference method take them."""
+    rows, own_words = parameters.topic_rows, parameters.own_words
     return KernelParameters(
         psi=read_only(parameters.psi),
-        tag_rows=read_only(np.log(parameters.theta) if method.is_geometric else parameters.theta),
+        tag_rows=read_only(np.log(rows) if method.is_geometric else rows),
         pi=read_only(parameters.pi),
         pi_latent=float(parameters.pi_latent),
         mu=read_only(parameters.mu),
         latent=parameters.latent,
         leave_one_out=_leave_one_out(parameters, method),
+        omega=read_only(np.empty(0, parameters.psi.dtype) if own_words is None else own_words.omega),
     )
 
 

@@ -5,9 +5,10 @@ Dir(xi) is too narrow for intervals, because it treats the tag of each word as o
 
     p(eps | words) ~ prod_j eps_j^(pi_j - 1)  prod_w (sum_j eps_j p_jw)^c_w ,   p_jw = sum_k t_jk psi_wk
 
-(t is theta, and lambda for the latent tag), and the sampler repeatedly redraws how two tags divide their joint weight,
-by slice sampling (Neal 2003). Similar tags can then exchange their weights in one step, in a long document as in a
-short one; drawing the tag of each word in turn would take a step per word. Only lambda is drawn by assignments:
+(t is theta, and lambda for the latent tag; words of tags' own are added to p_jw), and the sampler repeatedly redraws
+how two tags divide their joint weight, by slice sampling (Neal 2003). Similar tags can then exchange their weights in
+one step, in a long document as in a short one; drawing the tag of each word in turn would take a step per word. Only
+lambda is drawn by assignments:
 
     each word of the latent tag gets a topic, with probability lambda_k psi_wk ;  lambda ~ Dir(mu + words by topic)
 
@@ -24,9 +25,9 @@ import math
 
 import numpy as np
 
-from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.arrays import Float64s
 from tagtopic._core.jit import compiled
-from tagtopic.inference.types import Documents, KernelParameters
+from tagtopic.inference.types import Documents, KernelParameters, OwnWordEntries
 
 FNV_PRIME, FNV_MASK = 0x01000193, 0xFFFFFFFF
 """The multiplier and the width of the FNV-1a hash."""
@@ -170,7 +171,7 @@ def redraw_pair(
 
 @compiled
 def exchange_log_prior(
-    moved: float, own: float, own_prior: float, latent_prior: float, theta: Floats, mu: Float64s, parts: Float64s
+    moved: float, own: float, own_prior: float, latent_prior: float, theta: Float64s, mu: Float64s, parts: Float64s
 ) -> float:
     """Return the log prior of weight ``own + moved`` of a tag and ``parts - moved * theta`` of the latent one."""
     total = 0.0
@@ -184,12 +185,24 @@ def exchange_log_prior(
 
 @compiled
 def exchange_with_latent(
-    j: int, theta: Floats, prior: Float64s, mu: Float64s, weights: Float64s, row: Float64s, by_tag: Float64s
+    j: int,
+    theta: Float64s,
+    prior: Float64s,
+    mu: Float64s,
+    weights: Float64s,
+    row: Float64s,
+    by_tag: Float64s,
+    by_topics: Float64s,
+    own_words: bool,
+    counts: Float64s,
+    probabilities: Float64s,
 ) -> None:
     """Move weight between tag j and the latent tag together with tag j's topic distribution.
 
-    No word's probability changes, so the amount depends on the priors only. Without this move, a latent tag that could
-    replace tag j would get there by the small steps that a long document leaves to either of them alone.
+    ``by_topics`` is the probability of each word under theta. Without words of the tag's own, no word's probability
+    changes, so the amount depends on the priors only. With them, the amount is drawn from the priors and accepted with
+    the ratio of the likelihoods (Metropolis-Hastings). Without this move, a latent tag that could replace tag j would
+    get there by the small steps that a long document leaves to either of them alone.
     """
     latent = int(weights.shape[0]) - 1
     parts = weights[latent] * row
@@ -206,13 +219,22 @@ def exchange_with_latent(
             break
         low, high = (moved, high) if moved < 0 else (low, moved)
         moved = 0.0
+    if own_words:
+        gain = 0.0
+        for i in range(counts.shape[0]):
+            shifted = probabilities[i] + moved * (by_tag[j, i] - by_topics[i])
+            gain += counts[i] * (math.log(max(shifted, 1e-300)) - math.log(max(probabilities[i], 1e-300)))
+        if math.log(1.0 - np.random.random()) > gain:  # noqa: NPY002
+            return
+        for i in range(counts.shape[0]):
+            probabilities[i] += moved * (by_tag[j, i] - by_topics[i])
     weights[j] += moved
     total = 0.0
     for k in range(mu.shape[0]):
         row[k] = max(parts[k] - moved * theta[k], 1e-300)
         total += row[k]
     for i in range(by_tag.shape[1]):
-        by_tag[latent, i] = max(weights[latent] * by_tag[latent, i] - moved * by_tag[j, i], 0.0) / total
+        by_tag[latent, i] = max(weights[latent] * by_tag[latent, i] - moved * by_topics[i], 0.0) / total
     for k in range(mu.shape[0]):
         row[k] /= total
     weights[latent] = total
@@ -220,7 +242,13 @@ def exchange_with_latent(
 
 @compiled
 def draw_weights(
-    documents: Documents, d: int, parameters: KernelParameters, seed: int, burn_in: int, draws: Float64s
+    documents: Documents,
+    d: int,
+    own_words: OwnWordEntries,
+    parameters: KernelParameters,
+    seed: int,
+    burn_in: int,
+    draws: Float64s,
 ) -> None:
     """Draw the tag weights of document d into ``draws`` (draws, tags), the latent tag last if there is one."""
     np.random.seed(document_seed(documents, d, seed))  # noqa: NPY002
@@ -239,8 +267,12 @@ def draw_weights(
         for j in range(size):
             for k in range(n_topics):
                 by_tag[j, i] += (parameters.tag_rows[tags[j], k] if j < n_tags else row[k]) * psi[i, k]
+        if own_words.starts.shape[0] > 0:
+            entry = first + i - documents.word_starts[0]
+            for c in range(own_words.starts[entry], own_words.starts[entry + 1]):
+                by_tag[own_words.positions[c], i] += parameters.omega[own_words.pairs[c]]
     weights = prior / prior.sum()
-    probabilities, shift = np.empty(n_words), np.empty(n_words)
+    probabilities, shift, by_topics = np.empty(n_words), np.empty(n_words), np.empty(n_words)
     for draw in range(-burn_in, n_draws):
         probabilities[:] = 0.0  # recomputed: updates accumulate rounding errors
         for j in range(size):
@@ -249,7 +281,18 @@ def draw_weights(
         if size > n_tags:
             draw_latent_topics(psi, counts, parameters.mu, weights[n_tags], probabilities, row, by_tag[n_tags])
             j = int(np.random.random() * n_tags)  # noqa: NPY002
-            exchange_with_latent(j, parameters.tag_rows[tags[j]], prior, parameters.mu, weights, row, by_tag)
+            theta = parameters.tag_rows[tags[j]].astype(np.float64)
+            own = own_words.starts.shape[0] > 0
+            by_topics[:] = by_tag[j]
+            if own:
+                theta /= theta.sum()
+                for i in range(n_words):
+                    by_topics[i] = 0.0
+                    for k in range(n_topics):
+                        by_topics[i] += theta[k] * psi[i, k]
+            exchange_with_latent(
+                j, theta, prior, parameters.mu, weights, row, by_tag, by_topics, own, counts, probabilities
+            )
         for a in range(size):
             b = int(np.random.random() * (size - 1))  # noqa: NPY002
             if size > 1:

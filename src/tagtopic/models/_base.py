@@ -11,22 +11,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from tagtopic._core.arrays import Float64s, Floats, Int64s, largest
+from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, largest, offsets_of
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.interface import CorpusLike
 from tagtopic.corpus.tags import kind_of
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine
+from tagtopic.engines.blocks import documents_of
 from tagtopic.engines.posterior import DocumentPosteriors
 from tagtopic.inference.methods import method_of
-from tagtopic.inference.types import Parameters
+from tagtopic.inference.own_words import own_word_entries, own_word_probabilities
+from tagtopic.inference.types import OwnWords, Parameters
 from tagtopic.models import _inputs, _settings
 from tagtopic.models._batch import Callback, Fit, History, batch_fit
 from tagtopic.models._checkpoint import Checkpoint, SavedFit
@@ -98,6 +101,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     burn_in: int | None
     thinning: int
     n_draws: int
+    own_words: bool | None
     dtype: str
     learning: str
     batch_size: int
@@ -129,6 +133,10 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     topic_word_prior_: Float64s
     topic_word_draws_: Floats
     tag_topic_draws_: Floats
+    own_word_tags_: Int32s
+    own_word_words_: Int32s
+    own_word_shares_: Floats
+    own_word_draws_: Floats
     bound_: Float64s
     validation_perplexity_: Float64s
     prior_updates_: tuple[int, ...]
@@ -426,6 +434,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             pi_latent=self.latent_weight_prior_,
             mu=self._inference_array("latent_topic_prior_"),
             latent=self._latent,
+            own_words=self._own_words,
         )
 
     @property
@@ -439,9 +448,30 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         (2, 1)
         """
         parameters = self.parameters_
+        own_words = parameters.own_words
         draws = (self._inference_array(name) for name in ("topic_word_draws_", "tag_topic_draws_"))
-        pairs = zip(*draws, strict=True)
-        return [replace(parameters, psi=psi.T, theta=theta) for psi, theta in pairs] or [parameters]
+        found = [replace(parameters, psi=psi.T, theta=theta) for psi, theta in zip(*draws, strict=True)]
+        if own_words is not None:
+            omegas = zip(found, self.own_word_draws_, strict=True)
+            found = [replace(draw, own_words=replace(own_words, omega=omega)) for draw, omega in omegas]
+        return found or [parameters]
+
+    @property
+    def own_words_(self) -> Any:
+        """The words of tags' own: a CSR array (n_tags, n_words) of p(own word | tag), empty if there are none.
+
+        The sum of a row is the share of the tag's words that are its own rather than those of its topics.
+
+        Examples
+        --------
+        >>> sampled = TWDA(2, inference="gibbs", max_iter=40, random_state=0).fit(corpus)
+        >>> sampled.own_words_.shape == (len(sampled.tag_names_), len(sampled.words_))
+        True
+        """
+        check_is_fitted(self)
+        shape = len(self.tag_names_), len(self.words_)
+        values = self.own_word_shares_, (self.own_word_tags_, self.own_word_words_)
+        return sp.csr_array(sp.coo_array(values, shape=shape, dtype=self.components_.dtype))
 
     # ---- edits
 
@@ -808,7 +838,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return topic_intervals(self.tag_topic_draws_, level)
 
     def tag_words(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
-        """Rank the most probable words of a tag, under its mixture of topics.
+        """Rank the most probable words of a tag, under its mixture of topics and its own words.
 
         Parameters
         ----------
@@ -833,7 +863,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         'ship'
         """
         number = self._tag(tag)
-        return largest(self.tag_topics_[number] @ self.components_, self.words_, n)
+        return largest(self._tag_distribution(number), self.words_, n)
 
     def most_used_tags(self, n: int = 10, *, kind: str | None = None) -> list[str]:
         """Rank the tags by the number of training documents that have them.
@@ -1382,6 +1412,31 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             near = suggest_names(tag, self.tag_names_)
             hint = f"; near it are {', '.join(map(repr, near))}" if near else ""
             raise ValueError(f"the model has never seen the tag {tag!r}{hint}") from None
+
+    @property
+    def _own_words(self) -> OwnWords | None:
+        if not len(self.own_word_tags_):
+            return None
+        starts = offsets_of(np.bincount(self.own_word_tags_, minlength=len(self.tag_names_)))
+        return OwnWords(starts, self.own_word_words_, self.own_word_shares_)
+
+    def _tag_distribution(self, tag: int) -> Floats:
+        """p(word | tag), under the tag's topics and its own words."""
+        return self.parameters_.word_probabilities(tag, slice(None))
+
+    def _predictive(self, observed: Corpus, scored: Corpus) -> tuple[Floats, Floats]:
+        """Topic mixes of documents given their observed words, and what own words add to the scored ones.
+
+        The probability of a scored word is its product with the mix, plus what its tags' own words add.
+        """
+        found, own_words = self._infer(observed), self._own_words
+        if own_words is None:
+            return found.topics, np.empty(0)
+        own_topics = np.asarray(self.tag_topics_ * own_words.shares[:, None], self.tag_topics_.dtype)
+        documents = documents_of(scored, 0, len(scored))
+        entries = own_word_entries(documents, own_words, LocalEngine(self.n_jobs))
+        own = own_word_probabilities(entries, documents, found.weights.data, own_words.omega)
+        return np.asarray(found.topics - found.weights @ own_topics), own
 
     @property
     def _new_document_method(self) -> str:

@@ -154,13 +154,19 @@ def apply_edits(model: TagTopicModel, edits: TopicEdits) -> None:
     model._edits = edits
     banned = _banned_columns(model, edits)
     topic_arrays = [name for name, learnt in ARRAYS.items() if TOPICS in learnt.axes]
-    fitted = {name: getattr(model, name) for name in [*topic_arrays, "word_counts_"]}
+    own_arrays = ["own_word_shares_", "own_word_draws_"]
+    fitted = {name: getattr(model, name) for name in [*topic_arrays, *own_arrays, "word_counts_"]}
     model._fitted = fitted
     model._inferred_with = dict(fitted)
     if banned.any():
         for name in GIVEN_TOPIC:
             model._inferred_with[name] = _without_words(fitted[name], banned, fitted["word_counts_"])
         model.word_counts_ = np.where(banned, 0.0, fitted["word_counts_"])
+        for name in own_arrays:
+            values = fitted[name]
+            kept = np.where(banned[model.own_word_words_], 0, values) if values.size else values
+            model._inferred_with[name] = kept.astype(values.dtype)
+            setattr(model, name, model._inferred_with[name])
     shares = fitted["topic_shares_"]
     totals = merge_topics(shares, edits.groups)
     for name in topic_arrays:

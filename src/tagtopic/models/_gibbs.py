@@ -18,10 +18,11 @@ from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine, Sampler
 from tagtopic.inference.gibbs import Assignments, add_topic_words, sampler_priors
+from tagtopic.inference.own_words import OwnWordCandidates, own_word_candidates
 from tagtopic.inference.types import Parameters, Priors
 from tagtopic.models._batch import Fit
-from tagtopic.models._settings import FitSettings, fit_settings, initial_parameters
-from tagtopic.models._snapshot import NO_DRAWS, Draws, Snapshot
+from tagtopic.models._settings import FitSettings, fit_settings, initial_parameters, uses_own_words
+from tagtopic.models._snapshot import NO_DRAWS, NO_OWN_WORDS, Draws, OwnWordPairs, Snapshot
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
@@ -58,6 +59,7 @@ class GibbsSampling(Fit):
         settings: FitSettings,
         seed: int,
         common_words: Int64s,
+        candidates: OwnWordCandidates | None = None,
         validation: ValidationWords | None = None,
     ) -> None:
         super().__init__(settings, validation)
@@ -69,18 +71,24 @@ class GibbsSampling(Fit):
         self.n_averaged = 0
         self.switched = np.zeros(len(parameters.mu), bool)
         self._common_words = common_words
-        self._sampler_priors = sampler_priors(parameters, priors)
+        self.candidates = candidates
+        self._sampler_priors = sampler_priors(parameters, priors, candidates)
         self._psi = np.zeros(parameters.psi.shape, parameters.psi.dtype)
         self._theta = np.zeros(parameters.theta.shape)
         self._topic_sizes = np.zeros(len(parameters.mu))
         self._tag_sizes = np.zeros(len(parameters.theta))
         n_validated = 0 if validation is None or settings.patience is None else len(validation.rows)
+        n_pairs = 0 if candidates is None else len(candidates.words)
+        self._omega = np.zeros(n_pairs)
         self._draws = Draws(
             np.zeros((settings.n_draws, *parameters.psi.shape), parameters.psi.dtype),
             np.zeros((settings.n_draws, *parameters.theta.shape), parameters.psi.dtype),
+            np.zeros((settings.n_draws, n_pairs), parameters.psi.dtype),
         )
         self.n_kept = 0
         self._mixes: Floats = np.zeros((n_validated, len(parameters.mu)))
+        scored = validation.words.counts.nnz if validation is not None and n_validated and n_pairs else 0
+        self._own_probabilities: Float64s = np.zeros(scored)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -88,9 +96,14 @@ class GibbsSampling(Fit):
         if not self.n_averaged:
             self._average()
             self.n_averaged = 0  # the next draw replaces it
-        parameters = replace(self.parameters, psi=self._psi, theta=self._theta.astype(self._psi.dtype))
+        dtype, own_words = self._psi.dtype, NO_OWN_WORDS
+        if self.candidates is not None:
+            own_words = OwnWordPairs(
+                self.candidates.tags.astype(np.int32), self.candidates.words, self._omega.astype(dtype)
+            )
+        parameters = replace(self.parameters, psi=self._psi, theta=self._topics_of_tags().astype(dtype))
         draws = Draws(*(values[: self.n_kept] for values in self._draws)) if self.n_kept else NO_DRAWS
-        return Snapshot(parameters, self.priors, self._topic_sizes, self._tag_sizes, draws)
+        return Snapshot(parameters, self.priors, self._topic_sizes, self._tag_sizes, draws, own_words)
 
     def iterate(self) -> None:
         """One sweep; if a draw is due, add it to the average."""
@@ -118,6 +131,9 @@ class GibbsSampling(Fit):
             "averaging": np.array([self.n_averaged, self.n_kept, self.settings.burn_in, self.settings.thinning]),
             "psi_draws": self._draws.psi,
             "theta_draws": self._draws.theta,
+            "omega_draws": self._draws.omega,
+            "omega_average": self._omega,
+            "own_probabilities": self._own_probabilities,
             "switched": self.switched,
             "theta_average": self._theta,
             **self.snapshot.to_arrays(),
@@ -129,10 +145,11 @@ class GibbsSampling(Fit):
         self._psi, self._theta = np.array(saved.parameters.psi), np.array(arrays["theta_average"])
         self._topic_sizes, self._tag_sizes = np.array(saved.topic_sizes), np.array(saved.tag_sizes)
         self._mixes, self.switched = np.array(arrays["mixes"]), np.array(arrays["switched"])
+        self._omega, self._own_probabilities = np.array(arrays["omega_average"]), np.array(arrays["own_probabilities"])
         n_averaged, n_kept, *schedule = arrays["averaging"].tolist()
         if schedule == [self.settings.burn_in, self.settings.thinning]:
             self.n_averaged, self.n_kept = n_averaged, n_kept
-            self._draws = Draws(np.array(arrays["psi_draws"]), np.array(arrays["theta_draws"]))
+            self._draws = Draws(*(np.array(arrays[name]) for name in ("psi_draws", "theta_draws", "omega_draws")))
         else:  # max_iter has changed, and burn_in with it: the average begins anew
             self.n_averaged = self.n_kept = 0
         self.sampler.restore(Assignments(arrays["token_topics"], arrays["token_tags"]))
@@ -153,7 +170,7 @@ class GibbsSampling(Fit):
     def _average(self) -> None:
         """Add the present counts' parameters to the average, or replace it if it is empty."""
         if not self.n_averaged:
-            for values in (self._psi, self._theta, self._topic_sizes, self._tag_sizes):
+            for values in (self._psi, self._theta, self._omega, self._topic_sizes, self._tag_sizes):
                 values[:] = 0
         self.n_averaged += 1
         counts, beta, share = self.sampler.counts, self.priors.beta, 1.0 / self.n_averaged
@@ -163,7 +180,9 @@ class GibbsSampling(Fit):
             add_topic_words(counts, beta, *rows, totals, share, self._psi)
 
         self.sampler.map(add, cut_rows(len(self._psi), CHUNK_ROWS))
-        self._theta += share * (self._tag_topics() - self._theta)
+        theta, omega = self._tag_words()
+        self._theta += share * (theta - self._theta)
+        self._omega += share * (omega - self._omega)
         self._topic_sizes = self._topic_sizes + share * (counts.topics - self._topic_sizes)
         self._tag_sizes = self._tag_sizes + share * (counts.tags - self._tag_sizes)
 
@@ -184,12 +203,30 @@ class GibbsSampling(Fit):
         for first, last in cut_rows(len(theta), CHUNK_ROWS):
             theta[first:last] = rng.standard_gamma(counts.tag_topics[first:last] + self.priors.alpha)
         theta += TINY  # of a tag without tokens and a small prior all may be zero
-        theta /= theta.sum(axis=1, keepdims=True, dtype=np.float64)
+        topics = theta.sum(axis=1, dtype=np.float64)
+        theta /= topics[:, None]
+        if self.candidates is not None:
+            tags = self.candidates.tags
+            own = rng.standard_gamma(counts.tags_own + self.candidates.tokens)
+            omega = rng.standard_gamma(counts.own_words + self.candidates.prior) + TINY
+            totals = np.bincount(tags, weights=omega, minlength=len(theta))
+            self._draws.omega[self.n_kept] = omega * (own / (topics + own) / np.maximum(totals, TINY))[tags]
         self.n_kept += 1
 
-    def _tag_topics(self) -> Float64s:
-        counts, alpha = self.sampler.counts, self.priors.alpha
-        return np.asarray((counts.tag_topics + alpha) / (counts.tags + alpha.sum())[:, None])
+    def _tag_words(self) -> tuple[Float64s, Float64s]:
+        """p(topic | tag) of all tags, and p(own word | tag) of all pairs, under the present counts."""
+        counts, alpha, own_words = self.sampler.counts, self.priors.alpha, self.candidates
+        totals = counts.tags + alpha.sum()
+        if own_words is None:
+            return np.asarray((counts.tag_topics + alpha) / totals[:, None]), np.empty(0)
+        totals = totals + own_words.tokens
+        by_tag = (counts.tags_own + own_words.tokens) / totals / (counts.tags_own + own_words.totals)
+        omega = by_tag[own_words.tags] * (counts.own_words + own_words.prior)
+        return np.asarray((counts.tag_topics + alpha) / totals[:, None]), np.asarray(omega)
+
+    def _topics_of_tags(self) -> Float64s:
+        """theta: the topics of a tag's words other than its own."""
+        return self._theta if self.candidates is None else self._theta / self._theta.sum(axis=1, keepdims=True)
 
     def _note_switches(self) -> None:
         """Compare the topics of the present counts with the average."""
@@ -216,12 +253,15 @@ class GibbsSampling(Fit):
             self.history.perplexity.append(self.history.perplexity[-1])
             return
         posterior = self.sampler.document_counts(held_out.rows, self.parameters)
-        mixes = held_out.mixes_of(posterior, self._tag_topics())
+        theta, omega = self._tag_words()
+        mixes = held_out.mixes_of(posterior, theta)
+        own = held_out.own_probabilities(posterior, self.candidates, omega, self.sampler)
         if self.n_averaged > 1:
             mixes = self._mixes + (mixes - self._mixes) / self.n_averaged
-        self._mixes = mixes
+            own = self._own_probabilities + (own - self._own_probabilities) / self.n_averaged
+        self._mixes, self._own_probabilities = mixes, own
         psi = self.snapshot.parameters.psi
-        self.history.perplexity.append(held_out.perplexity_of(mixes.astype(psi.dtype), psi, self.sampler))
+        self.history.perplexity.append(held_out.perplexity_of(mixes.astype(psi.dtype), psi, self.sampler, own))
 
     def _has_settled(self) -> bool:
         """Whether the log probability of the tokens no longer drifts in the sweeps that were averaged over."""
@@ -274,9 +314,11 @@ def gibbs_fit(
     snapshot = saved.snapshot if saved else None
     parameters, priors = (snapshot.parameters, snapshot.priors) if snapshot else initial_parameters(model, corpus)
     documents: Any = corpus
+    candidates = own_word_candidates(documents.counts, documents.tags) if uses_own_words(model, corpus) else None
     common = np.argsort(-corpus.word_counts(), kind="stable")[:COMPARED_WORDS]
-    with (engine or default).sampler(documents, model.n_topics) as sampler:
-        fit = GibbsSampling(sampler, parameters, priors, fit_settings(model, corpus), seed, common, validation)
+    with (engine or default).sampler(documents, model.n_topics, candidates) as sampler:
+        settings = fit_settings(model, corpus)
+        fit = GibbsSampling(sampler, parameters, priors, settings, seed, common, candidates, validation)
         if saved is None:
             sampler.initialise(parameters, seed)
             fit.add_seeds()

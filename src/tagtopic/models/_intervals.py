@@ -15,6 +15,7 @@ from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine
 from tagtopic.engines.blocks import documents_of
 from tagtopic.inference.methods import method_of
+from tagtopic.inference.own_words import own_word_entries
 from tagtopic.inference.types import Parameters, kernel_parameters
 from tagtopic.inference.weight_draws import draw_weights
 
@@ -119,6 +120,7 @@ def weight_intervals(
     models = [kernel_parameters(parameters, method_of("map")) for parameters in draws]
     n_samples = -(-N_SAMPLES // len(models))
     documents = documents_of(corpus, 0, len(corpus))
+    own_words = own_word_entries(documents, draws[0].own_words, engine)  # the pairs are those of all draws
     starts = documents.tag_starts
     table = np.empty((3, corpus.tags.nnz), np.float64)
 
@@ -129,7 +131,7 @@ def weight_intervals(
                 continue
             samples = np.empty((len(models), n_samples, n_tags + int(latent)))
             for i, model in enumerate(models):
-                draw_weights(documents, d, model, random_state + i, BURN_IN, samples[i])
+                draw_weights(documents, d, own_words, model, random_state + i, BURN_IN, samples[i])
             weights = samples.reshape(-1, samples.shape[-1])[:, :n_tags]
             entries = slice(starts[d], starts[d + 1])
             table[0, entries] = weights.mean(axis=0)

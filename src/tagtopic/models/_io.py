@@ -186,7 +186,8 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
     check_settings(model, None)
     for name, learnt in ARRAYS.items():
         missing = learnt.optional and learnt.tensor_name not in tensors
-        setattr(model, name, np.empty(0) if missing else _learnt_array(tensors, learnt))
+        dtype = learnt.dtype if learnt.dtype != MODEL_DTYPE else None
+        setattr(model, name, np.empty(0, dtype) if missing else _learnt_array(tensors, learnt))
     for name, learnt in NUMBERS.items():
         missing = learnt.optional and name not in header["numbers"]
         setattr(model, name, 0 if missing else header["numbers"][name])
@@ -238,11 +239,29 @@ def _check_values(model: TagTopicModel) -> None:
         raise ValueError("its draws are of another type than its topics")
     if not len(model.components_):
         raise ValueError("it has no topics")
+    _check_own_words(model)
     if model.n_features_in_ != len(model.words_):
         raise ValueError(f"it has {model.n_features_in_} input features and {len(model.words_)} words")
     priors = (model.tag_weight_prior_, model.latent_topic_prior_, np.array([model.latent_weight_prior_]))
     if any(((prior < MIN_PRIOR) | (prior > MAX_PRIOR)).any() for prior in priors):
         raise ValueError(f"a prior is outside {MIN_PRIOR:g} to {MAX_PRIOR:g}")
+
+
+def _check_own_words(model: TagTopicModel) -> None:
+    """Raise unless the pairs of tags and own words are sorted, of the model's, and at most all of a tag's words."""
+    tags, words = model.own_word_tags_, model.own_word_words_
+    if not len(tags):
+        return
+    keys = tags.astype(np.int64) * len(model.words_) + words
+    if min(tags.min(), words.min()) < 0 or tags.max() >= len(model.tag_names_) or words.max() >= len(model.words_):
+        raise ValueError("its own words are of tags or words that it does not have")
+    if not (np.diff(keys) > 0).all():
+        raise ValueError("its own words are not in order")
+    values = [model.own_word_shares_, *([model.own_word_draws_] if len(model.own_word_draws_) else [])]
+    if any(array.dtype != model.components_.dtype for array in values):
+        raise ValueError("its own words are of another type than its topics")
+    if np.bincount(tags, weights=model.own_word_shares_).max() > ABOVE_ONE:
+        raise ValueError("its own words have more than all of a tag's words")
 
 
 def _predictor(tensors: dict[str, Any], model: TagTopicModel) -> TagPredictor | None:
@@ -256,7 +275,8 @@ def _predictor(tensors: dict[str, Any], model: TagTopicModel) -> TagPredictor | 
 BY_TENSOR = {learnt.tensor_name: learnt for learnt in ARRAYS.values()}
 OF_PREDICTOR = tuple(PREDICTOR + name for name in NOT_NEGATIVE)
 PROBABILITIES = (
-    "components_", "tag_topics_", "topic_shares_", "tag_frequencies_", "topic_word_draws_", "tag_topic_draws_"
+    "components_", "tag_topics_", "topic_shares_", "tag_frequencies_", "topic_word_draws_", "tag_topic_draws_",
+    "own_word_shares_", "own_word_draws_",
 )  # fmt: skip
 
 

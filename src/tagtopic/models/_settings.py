@@ -209,6 +209,8 @@ def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
     check_prior("topic_word_prior", setting(model, "topic_word_prior"), size=n_words, zero=True)
     if method.is_sampling and model.learning == BATCH:
         _check_sampling(model)
+    elif model.own_words:
+        raise ValueError('own_words=True: only inference="gibbs" with learning="batch" learns words of tags\' own')
     if corpus is not None:
         check_memory(model.n_topics, corpus.n_words + corpus.n_tags, np.dtype(model.dtype).itemsize)
 
@@ -257,6 +259,11 @@ def _check_sampling(model: TagTopicModel) -> None:
             f"n_draws={model.n_draws}: max_iter={model.max_iter} sweeps with thinning={model.thinning} give {n_draws} "
             "draws after burn-in"
         )
+
+
+def uses_own_words(model: TagTopicModel, corpus: CorpusLike) -> bool:
+    """Whether the tags of a corpus get words of their own."""
+    return model.own_words is not False and corpus.n_tags > 0
 
 
 def _schedule(model: TagTopicModel) -> tuple[int, int]:

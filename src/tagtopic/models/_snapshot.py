@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Float64s, Floats
 from tagtopic.inference.types import CountTotals, Parameters, Priors
 
-TOPICS, WORDS, TAGS, ITERATIONS, DRAWS = "topics", "words", "tags", "iterations", "draws"
+TOPICS, WORDS, TAGS, ITERATIONS, DRAWS, PAIRS = "topics", "words", "tags", "iterations", "draws", "pairs"
 
 MODEL_DTYPE = "float32 or float64"
 """The dtype that the setting ``dtype`` asks for."""
@@ -97,6 +97,11 @@ SCHEMA = (
     # kept draws of a sampler
     Learnt("topic_word_draws_", (DRAWS, TOPICS, WORDS), MODEL_DTYPE, path="draws.psi", transposed=True, optional=True),
     Learnt("tag_topic_draws_", (DRAWS, TAGS, TOPICS), MODEL_DTYPE, path="draws.theta", optional=True),
+    # words of tags' own: pairs of a tag and a word
+    Learnt("own_word_tags_", (PAIRS,), "int32", path="own_words.tags", optional=True),
+    Learnt("own_word_words_", (PAIRS,), "int32", path="own_words.words", optional=True),
+    Learnt("own_word_shares_", (PAIRS,), MODEL_DTYPE, path="own_words.omega", optional=True),
+    Learnt("own_word_draws_", (DRAWS, PAIRS), MODEL_DTYPE, path="draws.omega", optional=True),
     # from the corpus, the topics' sizes and the history of the fit
     Learnt("word_counts_", (WORDS,)),
     Learnt("tag_frequencies_", (TAGS,)),
@@ -124,13 +129,28 @@ LATENT = "latent"
 
 
 class Draws(NamedTuple):
-    """Draws of psi (draws, words, topics) and theta (draws, tags, topics) from the posterior; none are empty arrays."""
+    """Draws of psi (draws, words, topics), theta (draws, tags, topics) and omega (draws, pairs) from the posterior.
+
+    Without draws they are empty arrays.
+    """
 
     psi: Floats
     theta: Floats
+    omega: Floats
 
 
-NO_DRAWS = Draws(np.empty(0), np.empty(0))
+NO_DRAWS = Draws(np.empty(0), np.empty(0), np.empty(0))
+
+
+class OwnWordPairs(NamedTuple):
+    """Words of tags' own: the tag, the word and omega of each pair; without any they are empty arrays."""
+
+    tags: NDArray[Any]
+    words: NDArray[Any]
+    omega: Floats
+
+
+NO_OWN_WORDS = OwnWordPairs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -142,6 +162,7 @@ class Snapshot:
     topic_sizes: Float64s
     tag_sizes: Float64s
     draws: Draws = NO_DRAWS
+    own_words: OwnWordPairs = NO_OWN_WORDS
 
     def to_arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
         """All as arrays, with ``prefix`` before their names."""
@@ -186,7 +207,7 @@ def snapshot_shapes(sizes: Sizes) -> Shapes:
 def check_shapes(model: Any) -> None:
     """Raise unless the shapes of a model's learnt arrays fit together."""
     sizes = {TOPICS: len(model.components_), WORDS: len(model.words_), TAGS: len(model.tag_names_)}
-    sizes[DRAWS] = len(model.tag_topic_draws_)
+    sizes[DRAWS], sizes[PAIRS] = len(model.tag_topic_draws_), len(model.own_word_tags_)
     for name, learnt in ARRAYS.items():
         found = getattr(model, name).shape
         if ITERATIONS in learnt.axes or (learnt.optional and found == (0,)):  # empty: a file of an earlier version

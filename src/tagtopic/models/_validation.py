@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic._core.arrays import Floats, Int32s, Int64s, offsets_of, owners_of
+from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, offsets_of, owners_of
 from tagtopic._core.files import TemporaryFolder
 from tagtopic._core.memmap import GrowingArray, release
 from tagtopic._core.parallel import Parallel, cut_evenly
@@ -25,8 +25,10 @@ from tagtopic.corpus import Corpus
 from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.corpus.matrices import csr, replace_data
 from tagtopic.corpus.splits import held_out_counts
+from tagtopic.engines.blocks import documents_of
 from tagtopic.engines.posterior import mean_topics, tag_shares
-from tagtopic.evaluation.perplexity import log_probabilities
+from tagtopic.evaluation.perplexity import NONE, log_probabilities
+from tagtopic.inference.own_words import OwnWordCandidates, own_word_entries, own_word_probabilities
 from tagtopic.inference.types import VariationalPosterior
 
 if TYPE_CHECKING:
@@ -67,9 +69,9 @@ class ValidationWords:
         """The perplexity of the held-out words under the documents' posteriors."""
         return self.perplexity_of(self.mixes(posterior, parameters), parameters.psi, parallel)
 
-    def perplexity_of(self, mixes: Floats, psi: Floats, parallel: Parallel) -> float:
-        """The perplexity of the held-out words, given the documents' topics."""
-        value = self._score(self.words.counts.indices, mixes, psi, parallel)
+    def perplexity_of(self, mixes: Floats, psi: Floats, parallel: Parallel, own: Float64s = NONE) -> float:
+        """The perplexity of the held-out words, given the documents' topics and what tags' own words add."""
+        value = self._score(self.words.counts.indices, mixes, psi, parallel, own)
         return math.exp(-value / float(self.words.lengths().sum()))
 
     @property
@@ -87,13 +89,14 @@ class ValidationWords:
         """The log probability of the held-out words, given the documents' topics and the rows of psi in ``columns``."""
         return self._score(self._columns_and_places[1], mixes, rows, parallel)
 
-    def _score(self, words: Any, mixes: Floats, rows: Floats, parallel: Parallel) -> float:
+    def _score(self, words: Any, mixes: Floats, rows: Floats, parallel: Parallel, own: Float64s = NONE) -> float:
         """The log probability of the held-out words; ``words`` has for each entry its row in ``rows``."""
         starts, tokens, places = map(np.asarray, (self.words.counts.indptr, self.words.counts.data, words))
 
         def score(part: tuple[int, int]) -> Any:
             first, last = part
-            return log_probabilities(starts[first : last + 1], places, tokens, mixes[first:last], rows)
+            of_part = own[starts[first] - starts[0] : starts[last] - starts[0]]
+            return log_probabilities(starts[first : last + 1], places, tokens, mixes[first:last], rows, of_part)
 
         parts = parallel.map(score, cut_evenly(starts, CHUNK_ENTRIES))
         # fsum is exact, so the value does not depend on the tasks
@@ -104,6 +107,16 @@ class ValidationWords:
         rho = posterior.rho[self.rows] if len(posterior.rho) > 1 else posterior.rho
         of_rows = VariationalPosterior(posterior.xi[self.entries], posterior.xi_latent[self.rows], rho)
         return self.mixes_of(of_rows, parameters.theta)
+
+    def own_probabilities(
+        self, posterior: VariationalPosterior, own_words: OwnWordCandidates | None, omega: Float64s, parallel: Parallel
+    ) -> Float64s:
+        """What own words add to the probabilities of the held-out words, given the posteriors of these documents."""
+        documents = documents_of(self.words, 0, len(self.words))
+        entries = own_word_entries(documents, own_words, parallel)
+        return own_word_probabilities(
+            entries, documents, tag_shares(self.words, posterior.xi, posterior.xi_latent)[0], omega
+        )
 
     def mixes_of(self, posterior: VariationalPosterior, theta: Floats) -> Floats:
         """The documents' topic proportions, given the posteriors of these documents only."""

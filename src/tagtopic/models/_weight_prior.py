@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.corpus.tags import with_noise_tags
-from tagtopic.evaluation.perplexity import log_probabilities
+from tagtopic.evaluation.perplexity import NONE, log_probabilities
 
 if TYPE_CHECKING:
     from tagtopic._core.arrays import Float64s
@@ -85,4 +85,4 @@ def _token_split(corpus: Corpus, noise: float) -> tuple[Corpus, Any]:
 
 
 def _log_probability(scored: Any, mixes: Any, psi: Any) -> float:
-    return math.fsum(log_probabilities(scored.indptr, scored.indices, scored.data, mixes, psi).tolist())
+    return math.fsum(log_probabilities(scored.indptr, scored.indices, scored.data, mixes, psi, NONE).tolist())

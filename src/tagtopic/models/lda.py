@@ -157,6 +157,7 @@ class LDA(TagTopicModel):
     _latent = True
     _uses_tags = False
     tag_weight_prior = 1.0
+    own_words = None
     latent_weight_prior = 1.0
     tag_topic_prior = 0.0
     unknown_tags = "ignore"

@@ -60,6 +60,9 @@ class TWTM(TagTopicModel):
     n_draws : int, default=0
         Draws of ``inference="gibbs"`` that are kept in the model, each as large as the parameters. With them, intervals
         include the uncertainty of the topics.
+    own_words : bool or None, default=None
+        Whether each tag has, beside its topics, a distribution over words of its own, which occur in at least three of
+        its documents. None is yes for ``inference="gibbs"``; the other methods have none.
     dtype : {"float32", "float64"}, default="float32"
         ``"float64"`` takes about twice the time.
     learning : {"batch", "online"}, default="batch"
@@ -137,6 +140,14 @@ class TWTM(TagTopicModel):
         Draws of ``components_`` from the posterior.
     tag_topic_draws_ : ndarray of shape (n_draws, n_tags, n_topics) or (0,)
         Draws of ``tag_topics_``.
+    own_word_tags_ : ndarray of int, of shape (n_pairs,)
+        The tag of each pair of a tag and one of its own words, sorted. ``own_words_`` has them as a CSR array.
+    own_word_words_ : ndarray of int, of shape (n_pairs,)
+        The word of each pair.
+    own_word_shares_ : ndarray of shape (n_pairs,)
+        The share of the tag's words that are this word as its own.
+    own_word_draws_ : ndarray of shape (n_draws, n_pairs) or (0,)
+        Draws of ``own_word_shares_``.
     bound_ : ndarray of shape (n_iter,)
         The objective after each iteration; not comparable across prior updates.
     validation_perplexity_ : ndarray of shape (n_iter,) or (0,)
@@ -195,6 +206,7 @@ class TWTM(TagTopicModel):
         burn_in: int | None = None,
         thinning: int = 10,
         n_draws: int = 0,
+        own_words: bool | None = None,
         dtype: str = "float32",
         learning: str = "batch",
         batch_size: int = 2048,
@@ -222,6 +234,7 @@ class TWTM(TagTopicModel):
         self.burn_in = burn_in
         self.thinning = thinning
         self.n_draws = n_draws
+        self.own_words = own_words
         self.dtype = dtype
         self.learning = learning
         self.batch_size = batch_size

@@ -405,6 +405,6 @@ def _disagreeing(
     row = slice(corpus.counts.indptr[document], corpus.counts.indptr[document + 1])
     words = corpus.counts.indices[row]
     psi = parameters.psi[words]
-    by_tag = psi @ parameters.theta[corpus.tags.indices[entry]]
+    by_tag = parameters.word_probabilities(int(corpus.tags.indices[entry]), words)
     loss = corpus.counts.data[row] * np.log((psi @ posteriors.topics[document] + 1e-30) / (by_tag + 1e-30))
     return tuple(corpus.words[words[i]] for i in np.argsort(-loss, kind="stable")[:n] if loss[i] > 0)

@@ -46,6 +46,8 @@ class WordAssignment:
         The probability of every tag of the document.
     latent_share : float
         The probability of the latent tag.
+    own_share : float
+        The probability that it is one of the tags' own words, and of no topic.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class WordAssignment:
     tag_share: float
     tags: dict[str, float]
     latent_share: float
+    own_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -97,11 +100,17 @@ class Explanation:
         tags = ", ".join(f"{tag} {share:.0%}" for tag, share in self.tag_shares.items())
         lines = [f"{self.id}: {tags or 'no tags'}; no tag {self.latent_share:.0%}"]
         lines += [
-            f"  {word.word} x{word.count:g}: topic {word.topic} ({word.topic_share:.0%}), "
-            f"{word.tag or 'no tag'} ({word.tag_share:.0%})"
+            f"  {word.word} x{word.count:g}: {_source(word)}, {word.tag or 'no tag'} ({word.tag_share:.0%})"
             for word in self.words
         ]
         return "\n".join(lines)
+
+
+def _source(word: WordAssignment) -> str:
+    """The topic of a word, or that it is a tag's own."""
+    if word.own_share > word.topic_share:
+        return f"own word ({word.own_share:.0%})"
+    return f"topic {word.topic} ({word.topic_share:.0%})"
 
 
 def explain_document(
@@ -124,14 +133,16 @@ def explain_document(
     -------
     Explanation
     """
-    joint = joint_assignment(parameters, inference, corpus)  # words, tags (the latent one last), topics
+    # words, tags (the latent one last), topics (own words last)
+    joint = joint_assignment(parameters, inference, corpus)
     counts = np.asarray(corpus.counts.data, np.float64)
     names = [corpus.tag_names[j] for j in corpus.tags.indices]
     by_tag = joint.sum(axis=2)
     by_topic = joint.sum(axis=1)
     if groups is not None:
-        merged = np.zeros((len(by_topic), int(groups.max()) + 1))
-        np.add.at(merged.T, groups, by_topic.T)
+        columns = np.append(groups, groups.max() + 1)
+        merged = np.zeros((len(by_topic), int(columns[-1]) + 1))
+        np.add.at(merged.T, columns, by_topic.T)
         by_topic = merged
     words = [
         _word_assignment(corpus.words[w], float(count), by_topic[i], by_tag[i], names)
@@ -145,10 +156,13 @@ def explain_document(
 
 
 def joint_assignment(parameters: Parameters, inference: str, corpus: Corpus) -> Float64s:
-    """Return p(tag, topic | word) of a document: (words, tags with the latent tag last, topics); sums to 1 per word."""
+    """Return p(tag, topic | word) of a document: (words, tags with the latent tag last, topics); sums to 1 per word.
+
+    Beyond the last topic are the tags' own words.
+    """
     method = method_of(inference)
     xi, xi_latent, rho = _converged_posterior(parameters, inference, corpus)
-    theta = np.asarray(parameters.theta[corpus.tags.indices], np.float64)
+    theta = np.asarray(parameters.topic_rows[corpus.tags.indices], np.float64)
     psi = np.asarray(parameters.psi[corpus.counts.indices], np.float64)
     latent = rho / rho.sum()
     shares, latent_share = tag_shares(corpus, xi, xi_latent)
@@ -161,14 +175,27 @@ def joint_assignment(parameters: Parameters, inference: str, corpus: Corpus) -> 
             weights[-1] = 0.0
     mixed = weights[:, None] * np.vstack([theta, latent])
     if not method.is_geometric:
-        joint = psi[:, None, :] * mixed
+        joint = np.dstack([psi[:, None, :] * mixed, _own_words(parameters, corpus) * weights])
         return np.asarray(joint / np.maximum(joint.sum(axis=(1, 2), keepdims=True), 1e-300))
     logs = np.vstack([np.log(np.maximum(theta, 1e-30)), digamma(rho) - digamma(rho.sum())])
     geometric = weights @ logs
     topics = psi * np.exp(geometric - geometric.max())
     topics /= np.maximum(topics.sum(axis=1, keepdims=True), 1e-300)
     tag_given_topic = mixed / np.maximum(mixed.sum(axis=0), 1e-300)
-    return np.asarray(topics[:, None, :] * tag_given_topic)
+    joint = topics[:, None, :] * tag_given_topic
+    return np.dstack([joint, np.zeros(joint.shape[:2])])
+
+
+def _own_words(parameters: Parameters, corpus: Corpus) -> Float64s:
+    """Return omega of the document's words and tags, with zeros for the latent tag: (words, tags + 1)."""
+    words, tags = corpus.counts.indices, corpus.tags.indices
+    found = np.zeros((len(words), len(tags) + 1))
+    if parameters.own_words is not None:
+        for j, tag in enumerate(tags):
+            own, omega = parameters.own_words.of_tag(int(tag))
+            _, here, there = np.intersect1d(words, own, assume_unique=True, return_indices=True)
+            found[here, j] = omega[there]
+    return found
 
 
 def _converged_posterior(parameters: Parameters, inference: str, corpus: Corpus) -> tuple[Any, Any, Float64s]:
@@ -180,7 +207,7 @@ def _converged_posterior(parameters: Parameters, inference: str, corpus: Corpus)
 
 
 def _word_assignment(word: str, count: float, topics: Float64s, tags: Float64s, names: list[str]) -> WordAssignment:
-    topic, tag = int(topics.argmax()), int(tags.argmax())
+    topic, tag = int(topics[:-1].argmax()), int(tags.argmax())
     return WordAssignment(
         word=word,
         count=count,
@@ -190,4 +217,5 @@ def _word_assignment(word: str, count: float, topics: Float64s, tags: Float64s, 
         tag_share=float(tags[tag]),
         tags=dict(zip(names, tags[:-1].tolist(), strict=True)),
         latent_share=float(tags[-1]),
+        own_share=float(topics[-1]),
     )

@@ -1,7 +1,8 @@
 """The paper's score of a tag, log p(d | tag), and the prediction of tags by it (section 7.3).
 
 p(d | tag) = prod_w (sum_k m_k psi_kw)^c_w, where m are the topics of "a test document given one author": those of the
-tag and, in TWDA, of the latent tag beside it, mixed by their weight priors.
+tag and, in TWDA, of the latent tag beside it, mixed by their weight priors. If tags have words of their own, these are
+added to the sum.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, read_only
 from tagtopic._core.jit import compiled_reordering
 from tagtopic._core.parallel import ThreadPool, cut_rows
+from tagtopic.inference.own_words import find_pair
 from tagtopic.inference.types import Parameters
 
 MIN_PROBABILITY = 1e-30
@@ -24,6 +26,9 @@ BATCH_TAGS = 256
 
 CHUNK = 4
 """Documents per task."""
+
+NO_PAIRS = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
+"""No tag has words of its own."""
 
 
 def predict_by_likelihood(
@@ -56,10 +61,13 @@ def predict_by_likelihood(
     mixes = np.ascontiguousarray(parameters.expected_mix_by_tag()[chosen])
     starts, words = read_only(counts.indptr, np.int64), read_only(counts.indices, np.int32)
     amounts, psi = read_only(counts.data, np.float32), np.ascontiguousarray(parameters.psi)
+    own_words = parameters.expected_own_words()
+    own = NO_PAIRS if own_words is None else (own_words.starts, own_words.words, own_words.omega)
+    numbers = chosen.astype(np.int64)
 
     def rank(part: tuple[int, int]) -> list[list[tuple[str, float]]]:
         scores = np.empty((part[1] - part[0], len(chosen)))
-        tag_log_likelihoods(starts, words, amounts, psi, mixes, *part, scores)
+        tag_log_likelihoods(starts, words, amounts, psi, mixes, numbers, own, *part, scores)
         return [_best(row, chosen, tag_names, n) for row in scores]
 
     with ThreadPool(n_jobs) as pool:
@@ -75,12 +83,24 @@ def _best(scores: Any, chosen: Any, tag_names: tuple[str, ...], n: int) -> list[
 
 @compiled_reordering
 def tag_log_likelihoods(
-    starts: Int64s, words: Int32s, counts: Floats, psi: Floats, theta: Floats, first: int, last: int, out: Floats
+    starts: Int64s,
+    words: Int32s,
+    counts: Floats,
+    psi: Floats,
+    theta: Floats,
+    tags: Int64s,
+    own_words: tuple[Int64s, Int32s, Floats],
+    first: int,
+    last: int,
+    out: Floats,
 ) -> None:
-    """Set ``out[d - first] = counts_d @ log(psi[words_d] @ theta.T)`` for documents ``first:last``.
+    """Set ``out[d - first] = counts_d @ log(psi[words_d] @ theta.T + omega)`` for documents ``first:last``.
 
     The paper's score of a tag for a document (section 7.3): log p(d | tag j) = sum_w c_w log sum_k theta_jk psi_kw.
+    ``tags`` are the numbers of the rows of theta; ``own_words`` has the starts, words and omega of ``OwnWords``, which
+    may be empty.
     """
+    own_starts, words_of_tags, omega = own_words
     n_topics = psi.shape[1]
     for d in range(first, last):
         for j in range(theta.shape[0]):
@@ -90,6 +110,10 @@ def tag_log_likelihoods(
                 probability = theta[j, 0] * psi[words[p], 0]
                 for k in range(1, n_topics):
                     probability += theta[j, k] * psi[words[p], k]
+                if own_starts.shape[0] > 0:
+                    pair = find_pair(own_starts, words_of_tags, tags[j], words[p])
+                    if pair >= 0:
+                        probability += omega[pair]
                 value = max(float(probability), MIN_PROBABILITY)
                 if counts[p] != 1:
                     total += counts[p] * math.log(value)
@@ -101,11 +125,12 @@ def tag_log_likelihoods(
             out[d - first, j] = total + math.log(product)
 
 
-def tag_log_likelihood_matrix(counts: Any, tag_topics: Floats, topic_words: Floats) -> Float64s:
+def tag_log_likelihood_matrix(counts: Any, tag_topics: Floats, topic_words: Floats, own_words: Any = None) -> Float64s:
     """Compute log p(d | tag) = sum_i log sum_z p(z | tag) p(w_i | z), the paper's score, for all documents and tags.
 
     ``tag_log_likelihoods`` computes the same document by document; for many documents at a time it is cheaper to
-    evaluate each word under each tag once. ``counts`` is CSR, ``topic_words`` (words, topics).
+    evaluate each word under each tag once. ``counts`` is CSR, ``topic_words`` (words, topics), ``own_words`` None or a
+    CSR array (tags, words) of what the tags' own words add to p(w | tag).
     """
     occurring = np.unique(counts.indices)
     occurring_counts = counts[:, occurring].astype(np.float64)
@@ -113,6 +138,8 @@ def tag_log_likelihood_matrix(counts: Any, tag_topics: Floats, topic_words: Floa
     scores = np.empty((counts.shape[0], len(tag_topics)))
     for first in range(0, len(tag_topics), BATCH_TAGS):
         tags = slice(first, first + BATCH_TAGS)
-        logs = np.log(np.maximum(words @ np.asarray(tag_topics[tags], np.float64).T, MIN_PROBABILITY))
-        scores[:, tags] = occurring_counts @ logs
+        probabilities = words @ np.asarray(tag_topics[tags], np.float64).T
+        if own_words is not None:
+            probabilities += own_words[tags][:, occurring].T.toarray()
+        scores[:, tags] = occurring_counts @ np.log(np.maximum(probabilities, MIN_PROBABILITY))
     return scores

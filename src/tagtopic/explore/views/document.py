@@ -51,7 +51,8 @@ class WeightedTag:
 class AssignedWord:
     """A word, its count, and the most probable topic and tag of its tokens; ``tag`` is None for no tag.
 
-    ``tag_place`` is the rank of the tag among the document's tags by weight, from 0; -1 for no tag.
+    ``own_share`` is the probability that it is one of the tags' own words, and of no topic. ``tag_place`` is the rank
+    of the tag among the document's tags by weight, from 0; -1 for no tag.
     """
 
     word: str
@@ -61,6 +62,7 @@ class AssignedWord:
     tag: str | None
     tag_share: float
     tag_place: int
+    own_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ def _assigned_words(explorer: Explorer, one: Corpus, tags: list[str]) -> tuple[A
             tag=word.tag,
             tag_share=word.tag_share,
             tag_place=-1 if word.tag is None else ranks[word.tag],
+            own_share=word.own_share,
         )
         for word in explain_document(
             model.parameters_, explorer.method_for_new_documents, one, model.topic_groups_

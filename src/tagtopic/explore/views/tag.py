@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tagtopic._core.arrays import largest
 from tagtopic.explore.explorer import NotFoundError
 from tagtopic.explore.views.items import (
@@ -21,6 +23,9 @@ from tagtopic.models._queries import nearest_rows
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
+
+MIN_OWN_SHARE = 0.01
+"""The share of a tag's own words from which on they are shown."""
 
 MAX_SUSPICIOUS = 0.2
 """A use of a tag is suspicious if its plausibility is below this."""
@@ -40,8 +45,9 @@ class SuspiciousUse:
 class TagView:
     """One tag. ``frequency`` is the share of the training documents that have it.
 
-    ``topics`` is the tag's own topic distribution, ``document_topics`` the mean topic mix of its documents, to which
-    their other tags and the latent tag contribute too. ``document_topics`` and ``documents`` (by weight) are None
+    ``topics`` is the tag's own topic distribution, ``own_share`` the share of its words that are its own instead, and
+    ``own_words`` the largest of these. ``document_topics`` is the mean topic mix of its documents, to which their other
+    tags and the latent tag contribute too. ``document_topics`` and ``documents`` (by weight) are None
     without documents, ``suspicious`` also until the audit is ready.
     """
 
@@ -51,6 +57,8 @@ class TagView:
     value: str
     frequency: float
     topics: tuple[TopicShare, ...]
+    own_share: float
+    own_words: tuple[WordShare, ...]
     words: tuple[WordShare, ...]
     distinctive: tuple[WordShare, ...]
     similar: tuple[TagValue, ...]
@@ -67,7 +75,9 @@ def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True
         raise NotFoundError(f"there is no tag number {number}: the model has {len(model.tag_names_):,}, from 0")
     name = model.tag_names_[number]
     kind, colon, value = name.partition(":")
-    distribution = model.tag_topics_[number] @ model.components_
+    distribution = model._tag_distribution(number)
+    own_words = model.own_words_[[number]].toarray()[0]
+    own_share = float(own_words.sum(dtype=np.float64))
     frequency = float(model.tag_frequencies_[number])
     audited = with_audit and explorer.can_audit and explorer.audit_ready
     return TagView(
@@ -77,6 +87,8 @@ def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True
         value=value if colon else name,
         frequency=frequency,
         topics=topic_mix(explorer, model.tag_topics_[number]),
+        own_share=own_share,
+        own_words=top_words(explorer, own_words, n) if own_share >= MIN_OWN_SHARE else (),
         words=top_words(explorer, distribution, n),
         distinctive=distinctive_words(explorer, distribution, max(frequency, 1e-3), n),
         similar=numbered_tags(explorer, nearest_rows(explorer.tag_roots, number, model.tag_names_, n)),
