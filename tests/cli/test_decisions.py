@@ -116,3 +116,20 @@ def test_a_fit_with_a_ledger_corrects_tags_and_keeps_names(
         assert len(new.components_) == 2
         topic = new.topic_names_.index("Engines")
         assert "engine" in dict(new.top_words(topic, 8))
+
+
+def test_a_review_asks_and_records(tagtopic: Command, ledger: Path, documents: Path, model: Path) -> None:
+    command = ("review", model, documents, *READ, "--ledger", ledger, "--predicted", 1)
+    outcome = tagtopic(*command, stdin="u\nx\ny\nn\nu\ns\nq\n")
+    assert outcome.code == 0
+    assert "nothing to undo" in outcome.out
+    assert "expected one of: y yes" in outcome.out
+    assert "1 decisions recorded" in outcome.out
+    entries = Ledger.open(ledger).entries
+    assert [entry.what == "undo" for entry in entries] == [False, False, True]
+    assert entries[2].fields["entry"] == entries[1].id
+    asked = outcome.out.count("[y/n/s/u/q]")
+    assert asked == 7
+    again = tagtopic(*command, stdin="")
+    assert "[1 decided" in again.out
+    assert "0 decisions recorded" in again.out

@@ -32,7 +32,7 @@ def test_help_groups_the_commands() -> None:
         ("Describe and fit", ["describe", "fit"]),
         ("Inspect a model", ["topics", "tags", "info"]),
         ("Apply a model to documents", ["rank", "predict", "transform", "audit"]),
-        ("Curate", ["edit"]),
+        ("Curate", ["review", "edit"]),
         ("Explore", ["report", "serve", "demo"]),
         ("Evaluate", ["evaluate", "search-topics", "experiment"]),
     ]

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tagtopic._version import __version__
-from tagtopic.cli import audit, decisions, demo, describe, evaluate, experiment, explore, fit, infer
+from tagtopic.cli import audit, decisions, demo, describe, evaluate, experiment, explore, fit, infer, review
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import escape_controls, escape_lines, stderr_console
 from tagtopic.engines import imported_engines
@@ -25,7 +25,18 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for commands in (describe, fit, infer, audit, decisions, explore, demo, evaluate, experiment):  # in the order of --help
+for commands in (
+    describe,
+    fit,
+    infer,
+    audit,
+    review,
+    decisions,
+    explore,
+    demo,
+    evaluate,
+    experiment,
+):  # in the order of --help
     commands.register(app)
 
 

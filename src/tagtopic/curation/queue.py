@@ -1,0 +1,327 @@
+"""A queue of candidates for decisions: suspicious, missing and near-duplicate tags, the most useful decision first.
+
+A candidate has a probability that a person accepts it, and a number of tags on documents that are repaired if so; the
+queue is in the order of their product. The probabilities are calibrated by the decisions so far: for each kind of
+candidate a logistic regression on the log odds of its score, drawn to the initial one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagtopic._core.arrays import Float64s
+from tagtopic.curation.decisions import (
+    TAG_ADD,
+    TAG_REJECT,
+    TAG_RIGHT,
+    TAG_WRONG,
+    TAGS_KEEP_APART,
+    TAGS_MERGE,
+    Decisions,
+)
+
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+    from tagtopic.curation.decisions import Decision
+    from tagtopic.curation.ledger import Ledger
+    from tagtopic.tagging.audit import TagReport
+
+SUSPICIOUS, MISSING, DUPLICATE = KINDS = ("suspicious", "missing", "duplicate")
+
+WRONG_SHARE = 0.1
+"""The share of wrong tags that is assumed before any decision."""
+
+DUPLICATE_SHARE = 0.5
+"""The share of right proposals of near-duplicates that is assumed before any decision."""
+
+MIN_PROBABILITY = 0.02
+"""Predicted tags of a lower probability are no candidates."""
+
+PRIOR_STRENGTH = 4.0
+"""The precision of the normal priors of intercept and slope around 0 and 1."""
+
+NEWTON_STEPS = 20
+LIMIT = 1e-6
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something to decide.
+
+    Attributes
+    ----------
+    kind : {"suspicious", "missing", "duplicate"}
+        A tag that may be wrong on its document, a tag that a document may lack, or two tags that may be one.
+    tag : str
+        The tag; of near-duplicates the more frequent one.
+    score : float
+        The probability of acceptance before any decision.
+    document : str, default=""
+        The document's id; "" for near-duplicates.
+    document_number : int, default=-1
+        The document's number in the corpus.
+    other : str, default=""
+        The rarer of two near-duplicates.
+    repairs : int, default=1
+        Tags on documents that are repaired if it is accepted.
+    words : tuple of str, default=()
+        Words of the document that speak against a suspicious tag.
+
+    Examples
+    --------
+    >>> from tagtopic.curation import Candidate
+    >>> Candidate("suspicious", "space", 0.4, document="17").question
+    'is the tag wrong?'
+    """
+
+    kind: str
+    tag: str
+    score: float
+    document: str = ""
+    document_number: int = -1
+    other: str = ""
+    repairs: int = 1
+    words: tuple[str, ...] = ()
+
+    @property
+    def question(self) -> str:
+        """What is to be decided."""
+        questions = {SUSPICIOUS: "is the tag wrong?", MISSING: "is the tag missing?", DUPLICATE: "are the tags one?"}
+        return questions[self.kind]
+
+    def decision(self, *, accept: bool) -> tuple[str, dict[str, Any]]:
+        """Return the kind and the fields of the decision that accepts or rejects this.
+
+        Parameters
+        ----------
+        accept : bool
+            Whether the answer to the question is yes.
+
+        Returns
+        -------
+        tuple of str and dict
+            The arguments of ``Ledger.record``.
+        """
+        if self.kind == DUPLICATE:
+            if accept:
+                return TAGS_MERGE, {"canonical": self.tag, "variants": [self.other]}
+            return TAGS_KEEP_APART, {"tags": [self.tag, self.other]}
+        accepted, rejected = (TAG_WRONG, TAG_RIGHT) if self.kind == SUSPICIOUS else (TAG_ADD, TAG_REJECT)
+        return accepted if accept else rejected, {"document": self.document, "tag": self.tag}
+
+    def outcome(self, decisions: Decisions) -> bool | None:
+        """Return whether it was accepted; None if it is undecided.
+
+        Parameters
+        ----------
+        decisions : Decisions
+            The decisions so far.
+
+        Returns
+        -------
+        bool or None
+            The answer.
+        """
+        if self.kind == DUPLICATE:
+            one, other = (decisions.canonical.get(tag, tag) for tag in (self.tag, self.other))
+            if one == other:
+                return True
+            return False if tuple(sorted((one, other))) in decisions.kept_apart else None
+        tag = decisions.canonical.get(self.tag, self.tag)
+        verdict = decisions.verdicts.get(self.document, {}).get(tag)
+        return None if verdict is None else verdict in (TAG_WRONG, TAG_ADD)
+
+
+def candidates_of(
+    report: TagReport, predicted: Sequence[Sequence[tuple[str, float]]], corpus: Corpus
+) -> list[Candidate]:
+    """Return the candidates of an audit and of predicted tags.
+
+    Parameters
+    ----------
+    report : TagReport
+        The audit of the corpus.
+    predicted : list of lists of (str, float)
+        Tags with probabilities per document, as ``predict_tags`` returns them.
+    corpus : Corpus
+        The documents.
+
+    Returns
+    -------
+    list of Candidate
+        Suspicious tags, missing tags and near-duplicates.
+    """
+    odds = WRONG_SHARE / (1 - WRONG_SHARE)
+    found = []
+    for entry in report.entries:
+        against = odds * (1 - entry.plausibility) / max(entry.plausibility, LIMIT)
+        number = entry.document_number
+        score = against / (1 + against)
+        found.append(Candidate(SUSPICIOUS, entry.tag, score, entry.document, number, words=entry.disagreeing))
+    for number, ranked in enumerate(predicted):
+        own = set(corpus[number].tags)
+        found += [
+            Candidate(MISSING, tag, probability, corpus.ids[number], number)
+            for tag, probability in ranked
+            if tag not in own and probability >= MIN_PROBABILITY
+        ]
+    for pair in report.duplicates:
+        by_size = sorted(zip(pair.documents, (pair.first, pair.second), strict=True), key=lambda each: -each[0])
+        (_, frequent), (repairs, rare) = by_size
+        score = DUPLICATE_SHARE * pair.topic_similarity
+        found.append(Candidate(DUPLICATE, frequent, score, other=rare, repairs=max(1, repairs)))
+    return found
+
+
+class ReviewQueue:
+    """The undecided candidates, the most useful decision first.
+
+    Parameters
+    ----------
+    candidates : iterable of Candidate
+        What there is to decide.
+    ledger : Ledger
+        Where decisions are recorded; candidates that it has decided are not in the queue.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from tagtopic import Ledger
+    >>> from tagtopic.curation import Candidate, ReviewQueue
+    >>> candidates = [Candidate("suspicious", tag, score, "17") for tag, score in [("space", 0.2), ("crime", 0.6)]]
+    >>> queue = ReviewQueue(candidates, Ledger.open(mkdtemp() + "/films.decisions.jsonl"))
+    >>> first = queue.next()
+    >>> first.tag
+    'crime'
+    >>> queue.decide(first, accept=True).what
+    'tag-wrong'
+    >>> queue.next().tag, queue.n_left, queue.precision
+    ('space', 1, 1.0)
+    """
+
+    def __init__(self, candidates: Iterable[Candidate], ledger: Ledger) -> None:
+        self.ledger = ledger
+        self._candidates = list(candidates)
+        self._kinds = np.array([KINDS.index(candidate.kind) for candidate in self._candidates], np.int64)
+        scores = np.clip([candidate.score for candidate in self._candidates], LIMIT, 1 - LIMIT)
+        self._logits = np.log(scores / (1 - scores))
+        self._repairs = np.array([candidate.repairs for candidate in self._candidates], np.float64)
+        self._skipped: dict[int, int] = {}
+        self._index = {id(candidate): number for number, candidate in enumerate(self._candidates)}
+        self.update()
+
+    def update(self) -> None:
+        """Read the ledger, and calibrate and sort the queue by its decisions."""
+        self.ledger.refresh()
+        state = self.ledger.state
+        outcomes = [candidate.outcome(state) for candidate in self._candidates]
+        self._decided = np.array([outcome is not None for outcome in outcomes], np.bool_)
+        self._accepted = np.array([outcome is True for outcome in outcomes], np.bool_)
+        self._probabilities = np.empty(len(outcomes))
+        for kind in range(len(KINDS)):
+            rows = self._kinds == kind
+            known = rows & self._decided
+            intercept, slope = _calibrate(self._logits[known], self._accepted[known])
+            self._probabilities[rows] = 1 / (1 + np.exp(-(intercept + slope * self._logits[rows])))
+
+    def next(self) -> Candidate | None:
+        """Return the most useful undecided candidate; those that were skipped come last.
+
+        Returns
+        -------
+        Candidate or None
+            The candidate; None if all are decided.
+        """
+        left = np.flatnonzero(~self._decided)
+        if not len(left):
+            return None
+        values = self._probabilities[left] * self._repairs[left]
+        skips = np.array([self._skipped.get(int(number), 0) for number in left])
+        order = np.lexsort((left, -values, skips))
+        return self._candidates[int(left[order[0]])]
+
+    def probability(self, candidate: Candidate) -> float:
+        """Return the calibrated probability that a candidate of this queue is accepted.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            The candidate.
+
+        Returns
+        -------
+        float
+            The probability.
+        """
+        return float(self._probabilities[self._index[id(candidate)]])
+
+    def decide(self, candidate: Candidate, *, accept: bool, why: str = "") -> Decision:
+        """Record a decision, and calibrate the queue by it.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            What was decided.
+        accept : bool
+            Whether the answer to its question is yes.
+        why : str, default=""
+            The reason.
+
+        Returns
+        -------
+        Decision
+            The decision as it was recorded.
+        """
+        what, fields = candidate.decision(accept=accept)
+        decision = self.ledger.record(what, why=why, **fields)
+        self.update()
+        return decision
+
+    def skip(self, candidate: Candidate) -> None:
+        """Put a candidate last; nothing is recorded.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            The candidate.
+        """
+        number = self._index[id(candidate)]
+        self._skipped[number] = self._skipped.get(number, 0) + 1
+
+    @property
+    def n_decided(self) -> int:
+        """The number of decided candidates."""
+        return int(self._decided.sum())
+
+    @property
+    def n_left(self) -> int:
+        """The number of undecided candidates."""
+        return int((~self._decided).sum())
+
+    @property
+    def precision(self) -> float | None:
+        """The share of decided candidates that were accepted; None before the first decision."""
+        return float(self._accepted.sum() / self._decided.sum()) if self._decided.any() else None
+
+
+def _calibrate(logits: Float64s, accepted: Any) -> tuple[float, float]:
+    """Intercept and slope of a logistic regression, by Newton's method, with normal priors around 0 and 1."""
+    prior = np.array([0.0, 1.0])
+    found = prior.copy()
+    if not len(logits):
+        return 0.0, 1.0
+    rows = np.column_stack([np.ones(len(logits)), logits])
+    for _ in range(NEWTON_STEPS):
+        probabilities = 1 / (1 + np.exp(-rows @ found))
+        gradient = rows.T @ (accepted - probabilities) - PRIOR_STRENGTH * (found - prior)
+        weights = probabilities * (1 - probabilities)
+        hessian = (rows * weights[:, None]).T @ rows + PRIOR_STRENGTH * np.eye(2)
+        step = np.linalg.solve(hessian, gradient)
+        found = found + step
+        if np.abs(step).max() < LIMIT:
+            break
+    return float(found[0]), float(max(found[1], 0.0))
