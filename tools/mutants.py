@@ -41,6 +41,7 @@ TESTS_OF = {
     "inference.e_step": ("inference/test_e_step", "inference/test_cvb0"),
     "inference.gibbs": ("inference/test_gibbs",),
     "inference.m_step": ("inference/test_m_step",),
+    "inference.own_words": ("inference/test_own_words", "inference/test_e_step"),
     "inference.paper": ("inference/test_paper", "inference/test_e_step"),
     "inference.priors.latent_topics": ("inference/test_priors",),
     "inference.priors.tag_weights": ("inference/test_priors", "engines/test_posterior"),
