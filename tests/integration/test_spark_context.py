@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.pages import ROOT, run_page
 
 from tagtopic import Corpus
 from tagtopic.engines import SparkEngine
+from tagtopic.engines.spark.context import SparkJobError, broadcast
 from tagtopic.testing import SparkCluster
 
 
@@ -48,6 +50,17 @@ def scratch_files(context: Any) -> list[str]:
 def test_a_second_context_is_refused(cluster: SparkCluster, context: Any, corpus: Corpus, fit: Any) -> None:
     with pytest.raises(ValueError, match=r"open already .* give it as session="):
         fit(SparkEngine(master=cluster.master))
+
+
+def test_a_full_disk_of_the_driver_is_one_sentence(
+    context: Any, no_room: Callable[[], AbstractContextManager[None]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with no_room(), pytest.raises(SparkJobError, match=r"the driver cannot write to its disk \(File too large\)"):
+        broadcast(context, b"x" * 100_000)
+    assert capsys.readouterr().err == ""
+    shared = broadcast(context, b"x" * 100_000)
+    assert len(shared.value) == 100_000
+    shared.destroy()
 
 
 def test_files_do_not_accumulate(cluster: SparkCluster, context: Any, fit: Any, spark_engine: Any) -> None:

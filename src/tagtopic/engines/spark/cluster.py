@@ -27,7 +27,7 @@ from tagtopic.engines.distributed.tasks import (
     StoreReceived,
     Task,
 )
-from tagtopic.engines.spark.context import check_executors, executors_of, job_errors, wait_for_executors
+from tagtopic.engines.spark.context import broadcast, check_executors, executors_of, job_errors, wait_for_executors
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
@@ -231,7 +231,7 @@ class SparkExecutors:
         """Send posteriors of blocks, and the documents of some; see ``Cluster.send``."""
         sizes: dict[int, tuple[int, int]] = {}
         for wave in self._waves(sorted(set(numbers)), set(documents)):
-            blocks = {number: self.context.broadcast(data) for number, data in wave.items()}
+            blocks = {number: broadcast(self.context, data) for number, data in wave.items()}
             partitions = [part.index for part in self.partitions if any(number in blocks for number in part.blocks)]
             try:
                 sizes |= dict(self._job(StoreReceived(blocks, step, self.names), partitions))
@@ -244,7 +244,7 @@ class SparkExecutors:
     @contextmanager
     def share(self, value: Value) -> Iterator[Broadcast[Value]]:
         """Send a value to all executors, for the duration of a ``with`` block."""
-        shared = self.context.broadcast(value)
+        shared = broadcast(self.context, value)
         try:
             yield shared
         finally:

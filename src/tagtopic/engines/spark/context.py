@@ -6,23 +6,28 @@ into one sentence.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pickle import PicklingError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagtopic._version import __version__
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.core.broadcast import Broadcast
     from pyspark.sql import SparkSession
+
+Value = TypeVar("Value")
 
 INSTALL = "pip install 'tagtopic[spark]'"
 APPLICATION = "tagtopic"
@@ -132,6 +137,24 @@ def job_errors() -> Iterator[None]:
         yield
     except (import_module("py4j.protocol").Py4JError, PySparkException) as error:
         raise SparkJobError(describe_failure(str(error))) from None
+
+
+def broadcast(context: SparkContext, value: Value) -> Broadcast[Value]:
+    """Send a value to all executors; raise SparkJobError if the driver's disk has no room for it."""
+    printed = io.StringIO()
+    try:
+        with redirect_stderr(printed):  # pyspark prints a traceback before it raises
+            return context.broadcast(value)
+    except PicklingError as error:
+        found = re.search(r"OSError: (?:\[Errno \d+\] )?(.*)", str(error))
+        if found is None:
+            raise
+        printed = io.StringIO()
+        raise SparkJobError(
+            f"the driver cannot write to its disk ({found[1]}): free space in spark.local.dir"
+        ) from None
+    finally:
+        sys.stderr.write(printed.getvalue())
 
 
 def describe_failure(text: str) -> str:

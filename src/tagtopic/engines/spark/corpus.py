@@ -60,7 +60,7 @@ from tagtopic.engines.distributed.vocabulary import (
     merge_arrays,
 )
 from tagtopic.engines.spark.cluster import SourcePlacement, SparkExecutors
-from tagtopic.engines.spark.context import job_errors
+from tagtopic.engines.spark.context import broadcast, job_errors
 from tagtopic.engines.spark.source import Source
 
 if TYPE_CHECKING:
@@ -325,7 +325,7 @@ class _StoredBlocks:
         self.placement = SourcePlacement(self._stored.mapPartitionsWithIndex(as_partitions), partitions)
 
     def less(self, removed: RemovedWords) -> _StoredBlocks:
-        shared = self._context.broadcast(removed)
+        shared = broadcast(self._context, removed)
         return _StoredBlocks(self._context, self._source, replace(self._count, removed=shared), shared)
 
     def close(self) -> None:
@@ -356,7 +356,7 @@ def read_corpus(
     """Read a source twice, for its vocabulary and then for its blocks; in between again for bigrams."""
     request = replace(request, format=source.kind)
     vocabulary = choose_vocabulary(context, source, request, rules, tag_rules)
-    columns = context.broadcast(Columns(StringArray.of(vocabulary.words), StringArray.of(vocabulary.tag_names)))
+    columns = broadcast(context, Columns(StringArray.of(vocabulary.words), StringArray.of(vocabulary.tag_names)))
     firsts = tuple(accumulate(vocabulary.part_sizes, initial=0))[:-1]
     count = CountBlocks(columns, source.kind, request, vocabulary.rules, firsts, block_entries)
     return SparkCorpus(engine, context, vocabulary, _StoredBlocks(context, source, count))
@@ -388,7 +388,7 @@ class ClusterPasses:
 
     def _counted(self, asked: Any, count: type[CountTask], add: Callable[[Iterable[BucketPair]], Any]) -> list[Any]:
         """Return the merged counts of each bucket."""
-        shared = self.context.broadcast((self.names, asked))
+        shared = broadcast(self.context, (self.names, asked))
         counting = count(shared, self.source.kind, self.request, self.rules, self.n_buckets)
         shuffled = self.source.batches.mapPartitionsWithIndex(counting).partitionBy(self.n_buckets, int)
         try:
