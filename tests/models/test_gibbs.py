@@ -246,7 +246,7 @@ def test_fractional_counts_are_refused() -> None:
         ({"burn_in": 30}, "burn_in=30: expected fewer sweeps than max_iter=30"),
         ({"burn_in": -1}, "burn_in=-1: expected a whole number from 0"),
         ({"thinning": 0}, "thinning=0: expected a whole number from 1"),
-        ({"n_topics": 70_000}, "n_topics=70000: inference=\"gibbs\" has at most 65536"),
+        ({"n_topics": 65_536}, "n_topics=65536: inference=\"gibbs\" has at most 65535"),
     ],
 )  # fmt: skip
 def test_settings_that_a_sampler_cannot_use_are_refused(settings: dict[str, Any], message: str) -> None:

@@ -6,6 +6,11 @@ the token itself out, the probability of tag j and topic k for a token of word w
     (n_dj + pi_j) (n_jk + alpha_k) / (n_j + A) (n_wk + beta_w) / (n_k + B)          A = sum alpha, B = sum beta
     (n_d0 + pi_0) (n_d0k + mu_k) / (n_d0 + sum mu) (n_wk + beta_w) / (n_k + B)      for the latent tag
 
+If word w is a candidate of tag j, it may be one of the tag's own words instead, with the prior o of the number of own
+words and q_w of each (Q_j is their sum over the tag's candidates); o is then added to n_j + A above:
+
+    (n_dj + pi_j) (n_jo + o) / (n_j + A + o) (n_jw + q_w) / (n_jo + Q_j)
+
 The topic is drawn first, from the sum over tags, then the tag given the topic. With g_j = (n_dj + pi_j) / (n_j + A) and
 h_jk = n_jk + alpha_k, the sum is m_k f_k where m_k = sum_j g_j h_jk is kept up to date for the document, so that a
 token costs O(topics + tags); m changes in all topics only if the tag does.
@@ -42,12 +47,14 @@ GROUP = 64
 REFRESH = 64
 """Changes after which m is computed anew, because single-precision differences add up."""
 
-MAX_TOPICS = 1 << 16
-"""As many as 16 bits count."""
+MAX_TOPICS = (1 << 16) - 1
+"""As many as 16 bits count, with own words as one more."""
 
 
 class Assignments(NamedTuple):
     """The topic of each token and the position of its tag among the document's; the latent tag comes last.
+
+    The topic of a tag's own word is the number of topics.
 
     The tokens of a document are in the order of its word entries, each repeated as often as it is counted.
     """
