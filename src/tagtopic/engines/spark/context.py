@@ -17,7 +17,6 @@ from contextlib import contextmanager, redirect_stderr
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagtopic._version import __version__
@@ -145,7 +144,7 @@ def broadcast(context: SparkContext, value: Value) -> Broadcast[Value]:
     try:
         with redirect_stderr(printed):  # pyspark prints a traceback before it raises
             return context.broadcast(value)
-    except PicklingError as error:
+    except Exception as error:  # pickle's, which is not imported here
         found = re.search(r"OSError: (?:\[Errno \d+\] )?(.*)", str(error))
         if found is None:
             raise
