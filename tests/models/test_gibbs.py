@@ -227,6 +227,15 @@ def test_own_words_make_tags_easier_to_tell_from_the_words() -> None:
     assert found[0] > found[1] + 20
 
 
+def test_own_words_outlast_mini_batches() -> None:
+    train, more = CORPUS[:250], CORPUS[250:]
+    model = TWDA(4, max_iter=20, **SETTINGS).fit(train)
+    before = model.own_words_
+    assert before.nnz
+    assert (model.partial_fit(more).own_words_ != before).nnz == 0
+    assert np.isfinite(model.perplexity(more))
+
+
 def test_own_words_are_for_the_sampler_only() -> None:
     with pytest.raises(ValueError, match="own_words=True"):
         TWDA(2, own_words=True).fit(CORPUS)

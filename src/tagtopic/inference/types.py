@@ -112,8 +112,8 @@ class Parameters:
             return self.theta
         return np.asarray(self.theta * (1.0 - self.own_words.shares)[:, None], self.theta.dtype)
 
-    def word_probabilities(self, tag: int, words: Int32s | slice) -> Floats:
-        """Return p(word | tag) of some words, under the tag's topics and its own words."""
+    def word_probabilities(self, tag: int, words: Int32s | slice = slice(None)) -> Floats:
+        """Return p(word | tag) of all words, or of some, under the tag's topics and its own words."""
         found = np.asarray(self.psi[words] @ self.theta[tag])
         if self.own_words is None:
             return found

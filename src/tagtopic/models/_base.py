@@ -863,7 +863,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         'ship'
         """
         number = self._tag(tag)
-        return largest(self._tag_distribution(number), self.words_, n)
+        return largest(self.parameters_.word_probabilities(number), self.words_, n)
 
     def most_used_tags(self, n: int = 10, *, kind: str | None = None) -> list[str]:
         """Rank the tags by the number of training documents that have them.
@@ -1419,10 +1419,6 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return None
         starts = offsets_of(np.bincount(self.own_word_tags_, minlength=len(self.tag_names_)))
         return OwnWords(starts, self.own_word_words_, self.own_word_shares_)
-
-    def _tag_distribution(self, tag: int) -> Floats:
-        """p(word | tag), under the tag's topics and its own words."""
-        return self.parameters_.word_probabilities(tag, slice(None))
 
     def _predictive(self, observed: Corpus, scored: Corpus) -> tuple[Floats, Floats]:
         """Topic mixes of documents given their observed words, and what own words add to the scored ones.

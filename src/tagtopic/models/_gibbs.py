@@ -18,7 +18,7 @@ from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine, Sampler
 from tagtopic.inference.gibbs import Assignments, add_topic_words, sampler_priors
-from tagtopic.inference.own_words import OwnWordCandidates, own_word_candidates
+from tagtopic.inference.own_words import OwnWordCandidates, no_own_words, own_word_candidates
 from tagtopic.inference.types import Parameters, Priors
 from tagtopic.models._batch import Fit
 from tagtopic.models._settings import FitSettings, fit_settings, initial_parameters, uses_own_words
@@ -87,8 +87,10 @@ class GibbsSampling(Fit):
         )
         self.n_kept = 0
         self._mixes: Floats = np.zeros((n_validated, len(parameters.mu)))
-        scored = validation.words.counts.nnz if validation is not None and n_validated and n_pairs else 0
-        self._own_probabilities: Float64s = np.zeros(scored)
+        self._own_entries = no_own_words()
+        if validation is not None and n_validated:
+            self._own_entries = validation.own_word_entries(candidates, sampler)
+        self._own_probabilities: Float64s = np.zeros(max(0, len(self._own_entries.starts) - 1))
 
     @property
     def snapshot(self) -> Snapshot:
@@ -255,7 +257,7 @@ class GibbsSampling(Fit):
         posterior = self.sampler.document_counts(held_out.rows, self.parameters)
         theta, omega = self._tag_words()
         mixes = held_out.mixes_of(posterior, theta)
-        own = held_out.own_probabilities(posterior, self.candidates, omega, self.sampler)
+        own = held_out.own_probabilities(posterior, self._own_entries, omega)
         if self.n_averaged > 1:
             mixes = self._mixes + (mixes - self._mixes) / self.n_averaged
             own = self._own_probabilities + (own - self._own_probabilities) / self.n_averaged

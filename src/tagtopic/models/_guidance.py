@@ -1,9 +1,9 @@
 """What a fit takes over from an earlier model and from a ledger: initial topics, seeded topics, and names.
 
 A fit that starts from an earlier model, or from the named topics of a ledger, keeps their numbers. Seeded topics start
-from the documents with the seed's words, and each of these words has as many prior counts in its topic as it has
-occurrences, so that the topic stays about them. After the fit, names go to the counterparts of their topics, if those
-are clear.
+from the documents with the seed's words, and each of these words has as many prior counts in its topic as the most
+frequent of them has occurrences, so that the topic stays about them. After the fit, names go to the counterparts of
+their topics, if those are clear.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 SEED_SHARE = 0.5
 """The share of the seed's own words in its initial topic; the rest are the words of documents that have them."""
-
 
 SEED_STRENGTH = 1.0
 """Prior counts of each word of a seeded topic, relative to the occurrences of the most frequent of them."""

@@ -18,7 +18,7 @@ from tagtopic.models import _settings
 from tagtopic.models._inputs import without_tags
 from tagtopic.models._online import OnlineLearner, RunningStatistics
 from tagtopic.models._settings import ESTIMATE, is_learnt, is_option, smoothed_shares
-from tagtopic.models._snapshot import TAGS, WORDS, Sizes, extended
+from tagtopic.models._snapshot import TAGS, WORDS, OwnWordPairs, Sizes, extended
 from tagtopic.tagging.predictor import fit_if_tagged
 
 if TYPE_CHECKING:
@@ -116,7 +116,9 @@ def _expected_counts(shares: Any, sizes: Any, prior: Any, n_rows: int) -> Any:
 
 
 def _set_learnt(model: TagTopicModel, corpus: Corpus, learner: OnlineLearner, objective: float) -> None:
-    snapshot = learner.snapshot()
+    # online updates learn no own words: those of the model stay; new words and tags come after the known ones
+    own_words = OwnWordPairs(model.own_word_tags_, model.own_word_words_, model.own_word_shares_)
+    snapshot = replace(learner.snapshot(), own_words=own_words)
     for name, value in snapshot.attributes().items():
         setattr(model, name, value)
     model.words_, model.tag_names_ = corpus.words, corpus.tag_names

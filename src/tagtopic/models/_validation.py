@@ -29,7 +29,7 @@ from tagtopic.engines.blocks import documents_of
 from tagtopic.engines.posterior import mean_topics, tag_shares
 from tagtopic.evaluation.perplexity import NONE, log_probabilities
 from tagtopic.inference.own_words import OwnWordCandidates, own_word_entries, own_word_probabilities
-from tagtopic.inference.types import VariationalPosterior
+from tagtopic.inference.types import OwnWordEntries, VariationalPosterior
 
 if TYPE_CHECKING:
     from tagtopic.inference.types import Parameters
@@ -108,15 +108,14 @@ class ValidationWords:
         of_rows = VariationalPosterior(posterior.xi[self.entries], posterior.xi_latent[self.rows], rho)
         return self.mixes_of(of_rows, parameters.theta)
 
-    def own_probabilities(
-        self, posterior: VariationalPosterior, own_words: OwnWordCandidates | None, omega: Float64s, parallel: Parallel
-    ) -> Float64s:
+    def own_word_entries(self, own_words: OwnWordCandidates | None, parallel: Parallel) -> OwnWordEntries:
+        """Where the held-out words are own words of the documents' tags."""
+        return own_word_entries(documents_of(self.words, 0, len(self.words)), own_words, parallel)
+
+    def own_probabilities(self, posterior: VariationalPosterior, entries: OwnWordEntries, omega: Float64s) -> Float64s:
         """What own words add to the probabilities of the held-out words, given the posteriors of these documents."""
-        documents = documents_of(self.words, 0, len(self.words))
-        entries = own_word_entries(documents, own_words, parallel)
-        return own_word_probabilities(
-            entries, documents, tag_shares(self.words, posterior.xi, posterior.xi_latent)[0], omega
-        )
+        shares, _ = tag_shares(self.words, posterior.xi, posterior.xi_latent)
+        return own_word_probabilities(entries, documents_of(self.words, 0, len(self.words)), shares, omega)
 
     def mixes_of(self, posterior: VariationalPosterior, theta: Floats) -> Floats:
         """The documents' topic proportions, given the posteriors of these documents only."""

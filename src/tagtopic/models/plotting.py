@@ -102,7 +102,7 @@ def plot_tag(model: TagTopicModel, tag: str, n: int) -> Any:
     number = model._tag(tag)
     figure = _two_panels("topics", "words, times as probable as in all documents", tag)
     figure.add_trace(_topic_bars(model, model.tag_topics_[number]), row=1, col=1)
-    distribution = model._tag_distribution(number)
+    distribution = model.parameters_.word_probabilities(number)
     share = max(float(model.tag_frequencies_[number]), 1e-3)
     words = distinctive_words(distribution, model.word_counts_, share, n)[::-1]
     names = [_label(model.words_[word], 40) for word, _, _ in words]

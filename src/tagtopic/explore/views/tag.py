@@ -75,9 +75,12 @@ def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True
         raise NotFoundError(f"there is no tag number {number}: the model has {len(model.tag_names_):,}, from 0")
     name = model.tag_names_[number]
     kind, colon, value = name.partition(":")
-    distribution = model._tag_distribution(number)
-    own_words = model.own_words_[[number]].toarray()[0]
-    own_share = float(own_words.sum(dtype=np.float64))
+    parameters = model.parameters_
+    distribution, own_words = parameters.word_probabilities(number), np.zeros(len(model.words_))
+    if parameters.own_words is not None:
+        words, omega = parameters.own_words.of_tag(number)
+        own_words[words] = omega
+    own_share = float(own_words.sum())
     frequency = float(model.tag_frequencies_[number])
     audited = with_audit and explorer.can_audit and explorer.audit_ready
     return TagView(
