@@ -7,6 +7,7 @@
 # make docs           build the documentation into build/site
 # make coverage       measure the coverage of the tests, branches included
 # make digests        print digests of all computed results, to compare two versions bit for bit; some minutes
+# make compile-times  print CPU seconds that kernels take to compile, from an empty cache; some minutes
 # make lowest         run the unit tests with the lowest allowed versions of all dependencies; some minutes
 # make install-check  install wheel and sdist in empty environments and use each extra; some minutes
 # make fuzz           200,000 generated files for the readers, 20,000 mutated inputs and as many crafted model files;
@@ -26,7 +27,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo quick test docs lint types check kernels java archive browser fuzz boundscheck api-fuzz kills interrupts \
-	mutants coverage digests lowest install-check format clean
+	mutants coverage digests compile-times lowest install-check format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
@@ -50,13 +51,22 @@ build/kernels: $(shell find src -name '*.py') | $(VENV)/.installed-dev
 	@mkdir -p build && touch $@
 
 # unit tests of the packages; no browser, no Spark, no long fits
-UNIT_TESTS := tests/baselines tests/cli tests/core tests/corpus tests/curation tests/datasets tests/engines tests/evaluation tests/explore \
+UNIT_TESTS := tests/analysis tests/baselines tests/cli tests/core tests/corpus tests/curation tests/datasets tests/engines tests/evaluation tests/explore \
 	tests/inference tests/models tests/tagging tests/test_layers.py
-LONG_TESTS := tests/baselines/test_baselines.py tests/cli/test_demo.py tests/cli/test_experiment.py \
-	tests/core/test_jit.py tests/engines/test_local.py tests/evaluation/test_coherence.py tests/explore/test_connections.py tests/explore/test_openapi.py \
-	tests/models/test_checkpoint.py tests/models/test_fuzz.py tests/models/test_gibbs.py tests/models/test_intervals.py \
-	tests/models/test_online.py tests/models/test_partial_fit.py tests/models/test_planted_truth.py tests/models/test_sklearn_checks.py \
-	tests/models/test_topic_search.py tests/models/test_topic_word_prior.py tests/models/test_weight_prior.py
+LONG_TESTS := tests/analysis/test_effects.py tests/baselines/test_baselines.py tests/baselines/test_corr_lda.py \
+	tests/baselines/test_kernels.py tests/cli/test_analysis.py tests/cli/test_audit.py \
+	tests/cli/test_decisions.py tests/cli/test_demo.py tests/cli/test_experiment.py tests/cli/test_explore.py \
+	tests/cli/test_fit.py tests/cli/test_infer.py tests/core/test_jit.py tests/corpus/reading/test_fuzz.py \
+	tests/engines/distributed/test_session.py tests/engines/test_local.py tests/evaluation/test_coherence.py \
+	tests/evaluation/test_perplexity.py tests/explore/test_connections.py tests/explore/test_escaping.py \
+	tests/explore/test_openapi.py tests/explore/test_report.py tests/explore/test_review.py \
+	tests/inference/test_gibbs.py tests/models/test_batch.py tests/models/test_checkpoint.py \
+	tests/models/test_edits.py tests/models/test_estimators.py tests/models/test_fuzz.py \
+	tests/models/test_gibbs.py tests/models/test_guidance.py tests/models/test_intervals.py \
+	tests/models/test_online.py tests/models/test_partial_fit.py tests/models/test_planted_truth.py \
+	tests/models/test_sklearn_checks.py tests/models/test_tag_predictor.py tests/models/test_topic_search.py \
+	tests/models/test_topic_word_prior.py tests/models/test_validation.py tests/models/test_weight_prior.py \
+	tests/tagging/test_audit.py tests/tagging/test_planted_tags.py tests/tagging/test_predictor.py
 quick: build/kernels
 	$(BIN)/python -m pytest -q -n auto -m "not slow" $(LONG_TESTS:%=--ignore=%) $(UNIT_TESTS)
 
@@ -113,6 +123,9 @@ mutants: $(VENV)/.installed-dev
 digests: $(VENV)/.installed-dev
 	@$(BIN)/python tools/digests.py
 
+compile-times: $(VENV)/.installed-dev
+	@$(BIN)/python benchmarks/compile.py
+
 # compiled code cannot be measured, so tests of kernels run a second time in plain Python, where NumPy warns of the
 # overflow of hashes
 KERNEL_TESTS := tests/inference tests/core/test_strings.py tests/core/test_hashing.py tests/corpus/test_tokenizer.py \
@@ -130,10 +143,10 @@ LOWEST_TESTS := tests/test_import.py tests/core tests/corpus tests/curation test
 	tests/models tests/tagging tests/cli tests/explore/test_service.py tests/explore/test_report.py
 lowest:
 	mkdir -p build
-	$(PYTHON) tools/lowest.py explore spark experiments test:pandas,polars > build/lowest.txt
+	$(PYTHON) tools/lowest.py analysis explore spark experiments test:pandas,polars > build/lowest.txt
 	$(PYTHON) -m venv --clear build/lowest
 	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c build/lowest.txt \
-		'.[explore,spark,experiments]' pandas polars pytest hypothesis httpx httpx2
+		'.[analysis,explore,spark,experiments]' pandas polars pytest hypothesis httpx httpx2
 	build/lowest/bin/python -m pytest -q -p no:cacheprovider -W ignore::DeprecationWarning \
 		-W ignore::pytest.PytestRemovedIn10Warning $(LOWEST_TESTS)
 
@@ -152,7 +165,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[test,lint,spark,experiments,explore,docs]'
+	$(PIP) -e '.[test,lint,analysis,spark,experiments,explore,docs]'
 	touch $@ $(VENV)/.installed $(VENV)/.installed-docs
 
 $(VENV)/.installed-docs: pyproject.toml constraints.txt | $(BIN)/python

@@ -55,7 +55,7 @@ def measure(train: Corpus, test: Corpus, settings: Settings) -> list[Row]:
         seconds = time.process_time() - started
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # tags that occur in the test part only
-            model = TWDA(n_topics, init=init, random_state=seed, progress=False).fit(train)
+            model = TWDA(n_topics, inference="cvb0", init=init, random_state=seed, progress=False).fit(train)
             value = model.perplexity(test)
     finally:
         _init.merged_topics = merged

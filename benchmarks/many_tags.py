@@ -95,7 +95,7 @@ def main() -> None:
     random = np.random.default_rng(0)
     train = corpus_of(arguments.training, arguments.words, arguments.tags, random)
     new = corpus_of(arguments.documents, arguments.words, arguments.tags, random)
-    model = TWDA(arguments.topics, max_iter=1, init="random", random_state=0, progress=False)
+    model = TWDA(arguments.topics, inference="cvb0", max_iter=1, init="random", random_state=0, progress=False)
     show("fit, one iteration", lambda: model.fit(train))
     model.predict_tags(new[:10])  # compiles
     show(f"predict_tags, {len(new):,} documents", lambda: model.predict_tags(new))

@@ -6,14 +6,56 @@ take hours, and this takes minutes. The weights are a dense (words, tags) matrix
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from tagtopic._core.arrays import Floats, Int32s, Int64s, read_only
+from tagtopic._core.jit import compiled_reordering
 from tagtopic._core.parallel import ThreadPool, cut_rows
-from tagtopic.engines.blocks import read_only
-from tagtopic.tagging.regressions import sgd_epoch
+
+INTERCEPT_STEP = 0.1
+"""Step of the intercepts, relative to that of the weights."""
+
+
+@compiled_reordering
+def sgd_epoch(
+    order: Int64s,
+    starts: Int64s,
+    words: Int32s,
+    values: Floats,
+    tag_starts: Int64s,
+    tags: Int32s,
+    step: float,
+    decay: float,
+    weights: Floats,
+    intercepts: Floats,
+) -> None:
+    """Take one step for each document in ``order``; ``weights`` (words, tags) and ``intercepts`` change in place."""
+    n_tags = intercepts.shape[0]
+    one = weights.dtype.type(1)
+    pace, keep = weights.dtype.type(step), weights.dtype.type(1 - step * decay)
+    intercept_pace = weights.dtype.type(INTERCEPT_STEP * step)
+    errors = np.empty(n_tags, weights.dtype)
+    for d in order:
+        for j in range(n_tags):
+            errors[j] = intercepts[j]
+        for p in range(starts[d], starts[d + 1]):
+            row, value = weights[words[p]], values[p]
+            for j in range(n_tags):
+                errors[j] += value * row[j]
+        for j in range(n_tags):
+            errors[j] = one / (one + math.exp(-errors[j]))
+        for p in range(tag_starts[d], tag_starts[d + 1]):
+            errors[tags[p]] -= one
+        for j in range(n_tags):
+            intercepts[j] -= intercept_pace * errors[j]
+        for p in range(starts[d], starts[d + 1]):
+            row, value = weights[words[p]], values[p] * pace
+            for j in range(n_tags):
+                row[j] = keep * row[j] - value * errors[j]
 
 
 def fit(vectors: Any, tags: Any, *, step: float, epochs: int, seed: int, decay: float = 1e-6) -> tuple[Any, Any]:

@@ -1,13 +1,14 @@
-"""Held-out perplexity with the default settings, by number of topics and seed, against tomotopy's LDA.
+"""Held-out perplexity with the default settings, by number of topics and seed, against LDA and DMR.
 
     python benchmarks/perplexity.py imdb/documents.twtm --output imdb
     python benchmarks/perplexity.py tmdb10k.jsonl.gz --kinds director,star,keyword,year --output tmdb10k
     python benchmarks/perplexity.py acl.jsonl.gz --kinds author --least 5 --documents 27435 --output acl
     python benchmarks/perplexity.py debian.jsonl.gz --groups source --output debian
 
-A fifth of the documents is held out (seed 0); half of each one's words are observed, with its tags, and the other half
-is scored. The same command continues a killed run, also with more seeds or topics. tomotopy's LDA is scored twice from
-one fit: by its own ``infer``, and with its topics and priors folded in by CVB0, which gives lower perplexity.
+Near-duplicates are dropped, and a fifth of the remaining documents is held out (seed 0). Half of each one's words are
+observed, with its tags, and the other half is scored; "from tags" scores all words from the tags alone. The same
+command continues a killed run, also with more seeds or topics. Rivals have 1,000 sweeps and a learnt prior; new
+documents are folded in by CVB0 under their topics, which gives lower perplexity than tomotopy's own ``infer``.
 """
 
 from __future__ import annotations
@@ -15,91 +16,55 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import time
+import resource
 import warnings
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tagtopic import LDA, TWDA, TWTM, Corpus
-from tagtopic.baselines.fold_in import fold_in
+from tagtopic import LDA, TWDA, TWTM, Corpus, baselines
+from tagtopic.corpus.duplicates import first_copies
 from tagtopic.corpus.text.rules import TagRules
 from tagtopic.evaluation import perplexity
 from tagtopic.experiments.dataset import TWTM_FORMAT_RULES
 from tagtopic.experiments.grid import ExperimentGrid, Row, Settings
 from tagtopic.experiments.results import distinct, format_mean, where
-from tagtopic.models import _inputs
 
-MODELS = {"TWDA": TWDA, "LDA (ours)": LDA, "TWTM": TWTM}
-TOMOTOPY = "LDA (tomotopy)"
-SWEEPS = 1000
-
-
-class Tomotopy:
-    """LDA by tomotopy on one thread, with learnt prior; ``own_infer`` selects its own inference of new documents."""
-
-    def __init__(self, n_topics: int, seed: int) -> None:
-        import tomotopy
-
-        self.library = tomotopy
-        self.model = tomotopy.LDAModel(k=n_topics, seed=seed)
-        self.own_infer = True
-
-    def fit(self, corpus: Corpus) -> Tomotopy:
-        """Run 1,000 sweeps with tomotopy's default settings."""
-        self.words, self.word_counts = corpus.words, np.asarray(corpus.counts.sum(axis=0)).ravel()
-        for words in documents(corpus):
-            if words:
-                self.model.add_doc(words)
-        self.model.train(SWEEPS, workers=1)
-        used = np.array(list(self.model.used_vocabs), np.int64)
-        self.components_ = np.zeros((self.model.k, len(self.words)), np.float32)
-        for topic in range(self.model.k):
-            self.components_[topic, used] = self.model.get_topic_word_dist(topic)
-        return self
-
-    def aligned(self, X: Corpus, tags: Any = None) -> Corpus:
-        """Return X without the words that no training document has."""
-        return _inputs.without_unseen_words(_inputs.without_tags(X), self.word_counts)
-
-    def transform(self, X: Corpus) -> Any:
-        """Return topic mixes."""
-        if not self.own_infer:
-            psi = np.ascontiguousarray(self.components_.T)
-            return fold_in(X.counts, psi, np.asarray(self.model.alpha, np.float64), None)
-        made = [self.model.make_doc(words) for words in documents(X)]
-        mixes, _ = self.model.infer(made, workers=1)
-        return np.array(mixes)
-
-
-def documents(corpus: Corpus) -> list[list[str]]:
-    """Return the tokens of each document, as numbers."""
-    counts = corpus.counts
-    ends = zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
-    return [[str(w) for w in np.repeat(counts.indices[a:b], counts.data[a:b].astype(int))] for a, b in ends]
+OURS = (TWDA, TWTM, LDA)
+MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "TWDA": (TWDA, {}),
+    "TWDA (cvb0)": (TWDA, {"inference": "cvb0"}),
+    "LDA (ours)": (LDA, {}),
+    "TWTM": (TWTM, {}),
+    "LDA (tomotopy)": (baselines.LDA, {"sweeps": 1000}),
+    "LDA with tags (tomotopy)": (baselines.LDA, {"sweeps": 1000, "tags_as_words": True}),
+    "DMR": (baselines.DMR, {"sweeps": 1000}),
+}
 
 
 def measure(train: Corpus, test: Corpus, settings: Settings) -> list[Row]:
-    """Measure the perplexities of one fit."""
-    started = time.process_time()
+    """Fit a model; measure completion, the perplexity from tags alone if it has one, and CPU seconds of the fit."""
+    kind, given = MODELS[settings["model"]]
+    given = {**given, **settings["arguments"], "random_state": settings["seed"], "n_jobs": 1}
+    if "tag_predictor" in signature(kind).parameters:
+        given["tag_predictor"] = False
+    started = cpu_seconds()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # tags that occur in the test part only
-        if settings["model"] == TOMOTOPY:
-            model = Tomotopy(settings["topics"], settings["seed"]).fit(train)
-            cpu = time.process_time() - started
-            own_inference = perplexity(model, test).value
-            model.own_infer = False
-            return [
-                {"scored": f"{TOMOTOPY}, its own inference", "perplexity": own_inference, "cpu": cpu},
-                {"scored": f"{TOMOTOPY}, folded in", "perplexity": perplexity(model, test).value, "cpu": cpu},
-            ]
-        kind = MODELS[settings["model"]]
-        model = kind(settings["topics"], random_state=settings["seed"], progress=False, **settings["arguments"])
-        model.fit(train)
-        cpu = time.process_time() - started
-        value = perplexity(model, test).value
-    return [{"scored": settings["model"], "perplexity": value, "cpu": cpu, "iterations": model.n_iter_}]
+        model = kind(settings["topics"], **given).fit(train)
+        cpu = cpu_seconds() - started
+        row: Row = {"scored": settings["model"], "cpu": cpu, "perplexity": perplexity(model, test).value}
+        if kind in OURS:
+            row["from tags"] = perplexity(model, test, method="tags").value
+    return [row]
+
+
+def cpu_seconds() -> float:
+    """CPU seconds of this process and of those that it has started and that have ended."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -109,6 +74,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kinds", help="kinds of tags to keep")
     parser.add_argument("--least", type=int, default=1, help="documents that a tag must be on")
     parser.add_argument("--documents", type=int, help="number of documents, drawn at random")
+    parser.add_argument("--keep-duplicates", action="store_true", help="keep near-duplicates")
     parser.add_argument("--groups", help="a column whose equal values stay together in the split")
 
 
@@ -127,6 +93,9 @@ def read(arguments: argparse.Namespace) -> tuple[Corpus, Corpus]:
             corpus = corpus[np.diff(corpus.tags.indptr) > 0]
     if arguments.documents:
         corpus = corpus[np.random.default_rng(0).permutation(len(corpus))[: arguments.documents]]
+    if not arguments.keep_duplicates:
+        kept = np.flatnonzero(first_copies(corpus.counts, 0.6) < 0)
+        corpus, groups = corpus[kept], None if groups is None else groups[kept]
     train, test = corpus.split(0.2, 0, groups=groups)
     return train, test
 
@@ -134,18 +103,21 @@ def read(arguments: argparse.Namespace) -> tuple[Corpus, Corpus]:
 def table(rows: list[Row]) -> str:
     """Format means and standard deviations over seeds, models by number of topics."""
     topics = sorted(distinct(rows, "topics"))
-    lines = [f"| | {' | '.join(f'K = {k}' for k in topics)} |", "|---" * (len(topics) + 1) + "|"]
-    for name in distinct(rows, "scored"):
-        own = [where(rows, scored=name, topics=k) for k in topics]
-        cells = (f"{format_mean(some, 'perplexity', 0)} ({len(some)})" if some else "–" for some in own)
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", "In brackets: number of seeds."])
+    lines = []
+    for measured in ("perplexity", "from tags", "cpu"):
+        lines += [f"| {measured} | {' | '.join(f'K = {k}' for k in topics)} |", "|---" * (len(topics) + 1) + "|"]
+        for name in distinct(rows, "scored"):
+            own = [[row for row in where(rows, scored=name, topics=k) if measured in row] for k in topics]
+            cells = (f"{format_mean(some, measured, 0)} ({len(some)})" if some else "–" for some in own)
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+        lines.append("")
+    return "\n".join([*lines, "In brackets: number of seeds; cpu: CPU seconds of the fit."])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options(parser)
-    parser.add_argument("--models", default=",".join([*MODELS, TOMOTOPY]))
+    parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--topics", default="20,50,100,200")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument(
@@ -156,7 +128,7 @@ def main() -> None:
     train, test = read(arguments)
     print(f"{train}, held out {len(test):,}")
     cells: list[Settings] = [
-        {"model": name, "topics": k, "seed": seed, "arguments": {} if name == TOMOTOPY else arguments.arguments}
+        {"model": name, "topics": k, "seed": seed, "arguments": arguments.arguments if MODELS[name][0] in OURS else {}}
         for seed in range(arguments.seeds)
         for k in map(int, arguments.topics.split(","))
         for name in arguments.models.split(",")

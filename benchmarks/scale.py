@@ -300,7 +300,7 @@ def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: in
 
     def note(*_: Any) -> None:
         spent[0] += clock.read()[1]
-        scored = TWDA(n_topics)
+        scored = TWDA(n_topics, inference="cvb0")
         scored._set_learnt(train, fits[-1].now, fits[-1].history)
         curve.append((spent[0], scored.perplexity(test)))
         clock.read()
@@ -309,7 +309,7 @@ def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: in
     _base.fit_if_tagged = lambda *_: None  # type: ignore[assignment]
     _base.TagTopicModel._start_fit = catching
     try:
-        settings: dict[str, Any] = {"random_state": 0, "n_jobs": 2, "tol": 0, "progress": False}
+        settings: dict[str, Any] = {"inference": "cvb0", "random_state": 0, "n_jobs": 2, "tol": 0, "progress": False}
         TWDA(n_topics, learning=kind, max_iter=most, callbacks=[note], **settings).fit(train)
     finally:
         _base.TagTopicModel._start_fit, _base.fit_if_tagged = begin, predict  # type: ignore[method-assign]

@@ -34,8 +34,7 @@ from synthetic_corpus import Size, synthetic_corpus
 from tagtopic import Corpus
 from tagtopic.engines import WEIGHT_UPDATES, LocalEngine, SparkEngine
 from tagtopic.engines.distributed.components import component_report
-from tagtopic.engines.distributed.session import TransferSizes
-from tagtopic.engines.distributed.weight_updates import weight_update_of
+from tagtopic.engines.distributed.session import TransferSizes, weight_update_of
 from tagtopic.inference.m_step import m_step
 from tagtopic.inference.priors.tag_weights import HyperPrior
 from tagtopic.inference.types import Parameters, Priors, Statistics

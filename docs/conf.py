@@ -37,6 +37,9 @@ html_copy_source = False
 html_math_renderer = "mathml"
 
 _NAME_LINE = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*):$")
+# words of parameter types, such as "table", that are also the names of several attributes
+suppress_warnings = ["ref.python"]
+
 _SECTIONS = Config(napoleon_use_rtype=False, napoleon_use_ivar=True)
 
 

@@ -17,6 +17,7 @@ from tagtopic import TWDA, Corpus, Ledger, TagPredictor
 # packages whose __all__ is public
 PACKAGES = (
     "",
+    "analysis",
     "baselines",
     "corpus",
     "curation",
@@ -31,7 +32,9 @@ PACKAGES = (
 # public names of modules that are imported by their path
 MODULES = {
     "engines.spark.frames": ["apply_model"],
-    "corpus.tags": ["with_noise_tags"],
+    "corpus.tags": ["with_derived_tags", "with_noise_tags"],
+    "models._analysis": ["TopicHierarchy"],
+    "models.stability": ["Stability"],
     "models.topic_search": ["TopicSearch"],
     "testing": ["SparkCluster"],
 }

@@ -10,7 +10,7 @@ import tagtopic
 
 SOURCE = Path(tagtopic.__file__).parent
 LAYERS = (
-    "_core", "corpus", "inference", "engines", "tagging", "evaluation", "curation", "models", "datasets",
+    "_core", "corpus", "inference", "engines", "tagging", "evaluation", "analysis", "curation", "models", "datasets",
     "baselines", "experiments", "explore", "cli",
 )  # fmt: skip
 

@@ -51,11 +51,45 @@ def test_the_sdist_contains_sources_tests_and_documentation_only(tmp_path: Path)
     with tarfile.open(next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path)))) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     tops = {name.split("/")[0] for name in names}
-    expected = {"src", "tests", "benchmarks", "docs", "tools", "Makefile", "constraints.txt", "LICENSE", "README.md"}
+    expected = {
+        "src",
+        "tests",
+        "benchmarks",
+        "docs",
+        "packaging",
+        "tools",
+        "Makefile",
+        "constraints.txt",
+        "LICENSE",
+        "README.md",
+    }
     expected |= {"CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "NOTICE"}
     expected |= {"pyproject.toml", "PKG-INFO", ".gitignore"}
     assert tops == expected
     assert not [name for name in names if re.search(r"__pycache__|\.py[co]$|\.nb[ic]$|\.tagtopic$|(^|/)\.venv", name)]
+
+
+def test_the_conda_recipe_has_the_dependencies_of_the_package() -> None:
+    recipe = (ROOT / "packaging" / "conda" / "meta.yaml").read_text("utf-8")
+    listed = recipe.partition("  run:\n")[2].partition("  run_constrained:\n")[0]
+    dependencies = [f"python {PROJECT['requires-python']}", *PROJECT["dependencies"]]
+    assert [line.strip("- ").replace(" ", "") for line in listed.splitlines()] == [
+        dependency.replace(" ", "") for dependency in dependencies
+    ]
+    constrained = recipe.partition("  run_constrained:\n")[2].partition("\n\n")[0]
+    extras = [*PROJECT["optional-dependencies"]["explore"], *PROJECT["optional-dependencies"]["spark"]]
+    assert [line.strip("- ").replace(" ", "") for line in constrained.splitlines()] == extras
+
+
+def test_the_image_is_built_from_files_that_exist() -> None:
+    lines = (ROOT / "packaging" / "Dockerfile").read_text("utf-8").splitlines()
+    copied = [line.split()[1:-1] for line in lines if line.startswith("COPY") and "--from" not in line]
+    names = [name for files in copied for name in files if not name.startswith("--")]
+    sent = (ROOT / "packaging" / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+    assert names
+    for name in names:
+        assert (ROOT / name).exists()
+        assert f"!{name}" in sent
 
 
 def test_the_citation_has_the_package_version() -> None:

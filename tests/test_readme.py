@@ -14,7 +14,7 @@ def test_every_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = run_page(PAGE, tmp_path, monkeypatch, capsys)["model"]
-    assert {model.top_words(topic, 1)[0][0] for topic in range(2)} == {"detective", "ship"}
+    assert {"logger", "header", "widget"} <= {word for topic in range(12) for word, _ in model.top_words(topic, 10)}
     assert sum(len(block.code.splitlines()) for block in blocks(PAGE) if block.language == "sh") > 5
 
 

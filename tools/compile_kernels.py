@@ -15,9 +15,13 @@ FIT = """
 from tagtopic import TWDA
 from tagtopic.datasets import make_tagged_corpus
 corpus = make_tagged_corpus(n_documents=60, n_topics=3, n_tags=5, n_words=50, random_state=0).corpus
-model = TWDA(3, dtype={dtype!r}, max_iter=3, random_state=0, progress=False).fit(corpus)
-model.transform(corpus)
-model.audit_tags(corpus)
+for inference in ("map", "cvb0", "gibbs"):
+    model = TWDA(3, inference=inference, dtype={dtype!r}, max_iter=3, random_state=0, progress=False).fit(corpus)
+    model.transform(corpus)
+    model.rank_tags(corpus[:3])
+    model.perplexity(corpus[:3])
+    model.predict_tags(corpus[:3])
+    model.audit_tags(corpus)
 """
 
 if __name__ == "__main__":

@@ -24,15 +24,18 @@ assert model.predict_tags(["the ship"], n=1)[0][0][0] == "space"
 """
 USES = {
     "": "",
+    "analysis": "model.effects(corpus, 'crime')",
     "explore": "from tagtopic.explore import Explorer, write_report; write_report(Explorer(model, corpus), 'r.html')\n"
     "from tagtopic.explore.service.app import create_app; create_app(Explorer(model, corpus)); model.plot_topics()",
     "spark": "from tagtopic.engines import SparkEngine; SparkEngine(master='local[1]')",
+    "excel": "import python_calamine",
+    "stem": "assert Corpus.from_texts(['computers'] * 2, stem='en').words == ('comput',)",
     "baselines": "from tagtopic.baselines import LDA; LDA(2, sweeps=5).fit(corpus)\n"
     "from tagtopic.evaluation import coherence; coherence(model, corpus, n_words=2)",
     "experiments": "from tagtopic.experiments import Plan, planted_dataset, run\n"
     "run('tags', planted_dataset(quick=True), 'out', Plan(quick=True, models=('tf-idf centroid',)), progress=False)",
 }
-TOGETHER = "explore,spark,experiments"
+TOGETHER = "analysis,explore,spark,experiments"
 
 
 def main(python: str) -> None:

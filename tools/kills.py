@@ -1,9 +1,11 @@
 """Fault injection: kill a fit at random moments, resume it, and compare the result with an undisturbed fit.
 
     python tools/kills.py [--kills 20] [--documents 4000] [--seed 0] [--learning batch|online] [--inference cvb0|gibbs]
+                           [--master URL]
 
 The fit writes a checkpoint after every iteration. SIGKILL ends it after a random time and it is started again, until it
-has been killed the given number of times; the last run completes. All learnt arrays must be equal bit for bit.
+has been killed the given number of times; the last run completes. All learnt arrays must be equal bit for bit. With
+--master the fit is on Spark ("local[2]", or the address of a cluster), and its driver is killed.
 """
 
 from __future__ import annotations
@@ -21,12 +23,16 @@ import numpy as np
 
 from tagtopic import TWDA
 from tagtopic.datasets import make_tagged_corpus
+from tagtopic.engines import LocalEngine, SparkEngine
 
 NAMES = ("components_", "tag_topics_", "tag_weight_prior_", "latent_topic_prior_", "bound_", "validation_perplexity_")
 
 
-def fit(documents: int, learning: str, inference: str, checkpoint: Path | None, target: Path) -> None:
+def fit(
+    documents: int, learning: str, inference: str, master: str | None, checkpoint: Path | None, target: Path
+) -> None:
     """Fit to the end, or until killed."""
+    engine = LocalEngine() if master is None else SparkEngine(master=master, block_entries=20_000)
     corpus = make_tagged_corpus(documents, 10, 60, 2000, random_state=0).corpus
     iterations = 60 if learning == "batch" else 12
     learnt = {"tag_weight_prior": "estimate", "latent_topic_prior": "estimate"}
@@ -35,7 +41,7 @@ def fit(documents: int, learning: str, inference: str, checkpoint: Path | None, 
         10, random_state=0, tol=0, max_iter=iterations, patience=1000, checkpoint=checkpoint, checkpoint_every=1,
         inference=inference, validation_fraction=0.1, learning=learning, **priors,
         batch_size=500, progress=False, callbacks=[lambda number, *_: print(number, flush=True)],
-    ).fit(corpus).save(target)  # fmt: skip
+    ).fit(corpus, engine=engine).save(target)  # fmt: skip
 
 
 def run(command: list[str], seconds: float | None) -> bool:
@@ -64,14 +70,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--learning", choices=["batch", "online"], default="batch")
     parser.add_argument("--inference", choices=["cvb0", "gibbs"], default="cvb0")
+    parser.add_argument("--master", help="fit on Spark")
     parser.add_argument("--one", nargs=2, metavar=("CHECKPOINT", "TARGET"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         checkpoint = None if given.one[0] == "-" else Path(given.one[0])
-        fit(given.documents, given.learning, given.inference, checkpoint, Path(given.one[1]))
+        fit(given.documents, given.learning, given.inference, given.master, checkpoint, Path(given.one[1]))
         return
     random = np.random.default_rng(given.seed)
     settings = ["--documents", str(given.documents), "--learning", given.learning, "--inference", given.inference]
+    settings += ["--master", given.master] if given.master else []
     common = [sys.executable, __file__, *settings, "--one"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -120,8 +120,8 @@ def layers() -> Picture:
         ("baselines · datasets · evaluation", "compared models; planted corpora; perplexity, coherence, ranking",
          "measurement"),
         ("models", "TWTM, TWDA, LDA: settings, initialisation, batch and online EM, model file", "estimators"),
-        ("curation · tagging", "ledger of decisions; tag predictor, audit, duplicate tags, explanation of words",
-         "tasks on tags"),
+        ("curation · analysis · tagging", "ledger of decisions; effects, trends, groups; tag predictor, audit",
+         "tasks on tags and topics"),
         ("engines", "sessions that run E-step and M-step on blocks: local threads, or a Spark cluster",
          "execution"),
         ("inference", "Numba kernels and their NumPy reference: E-step, M-step, SVI, priors",
@@ -217,8 +217,8 @@ def _weights(names: dict[str, object]) -> Picture:
         for i, (tag, weight) in enumerate(model.rank_tags(document)[0]):
             x, y, j = 24 + 246 * column, 44 + i * 26, model.tag_names_.index(tag)
             picture.text(x, y + 13, tag.replace("parameters:", "parameter ").replace(":", " "), 11.5, INK)
-            picture.box(x + 128, y + 3, 1 + 300 * weight, 12, BLUE, corner=1)
-            picture.line([(x + 128 + 300 * low[j], y + 9), (x + 128 + 300 * min(high[j], 0.36), y + 9)], ORANGE, 1.8)
+            picture.box(x + 128, y + 3, 1 + 106 * weight, 12, BLUE, corner=1)
+            picture.line([(x + 128 + 106 * low[j], y + 9), (x + 128 + 106 * high[j], y + 9)], ORANGE, 1.8)
     picture.text(24, 200, "bars: weight in the document; lines: 90% intervals", 11.5, GREY)
     return picture
 

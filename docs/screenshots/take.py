@@ -7,7 +7,8 @@ The service shows the demo's model, its documents and a second model. The demo h
     python docs/screenshots/take.py letters letters.jsonl
 
 writes letters of three authors over 30 years; fitted and served, they give it by adding the word ``trend`` above.
-Pictures are WebP: the browser writes it itself.
+For the review, serve with ``--ledger`` and ``--token t``, and add ``review token=t``.
+Pictures are WebP: the browser writes it itself. The folder keeps those that the documentation shows.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ VIEWS = {
     "try": f"/try?text={TEXT}&tag=package%3Ascipy&tag=parameter%3Abounds",
     "audit": "/audit",
     "compare": "/compare",
+    "map": "/map",
+    "groups": "/hierarchy",
+    "effects": "/effects",
 }
-ASKED_FOR = {"trend": "/topics/{topic}#trend-title"}
+ASKED_FOR = {"trend": "/topics/{topic}#trend-title", "review": "/review?kind={kind}&token={token}"}
 SIZES = {"wide": (1280, 860), "phone": (390, 780)}
 
 
@@ -82,5 +86,5 @@ if __name__ == "__main__":
         write_letters(Path(sys.argv[2]))
         sys.exit()
     given = dict(pair.split("=") for pair in sys.argv[3:] if "=" in pair)
-    chosen = {"topic": "0", "tag": "0", "document": "0", **given}
+    chosen = {"topic": "0", "tag": "0", "document": "0", "kind": "suspicious", "token": "", **given}
     main(sys.argv[1], Path(sys.argv[2]), chosen, [part for part in sys.argv[3:] if "=" not in part])

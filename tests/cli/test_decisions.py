@@ -133,3 +133,52 @@ def test_a_review_asks_and_records(tagtopic: Command, ledger: Path, documents: P
     again = tagtopic(*command, stdin="")
     assert "[1 decided" in again.out
     assert "0 decisions recorded" in again.out
+
+
+def test_questions_are_written_and_answers_imported(
+    tagtopic: Command, ledger: Path, documents: Path, model: Path, tmp_path: Path
+) -> None:
+    command = ("review", model, documents, *READ, "--ledger", ledger, "--limit", 3)
+    for name, options in {"q.json": (), "a.json": ("--tool", "argilla"), "q.csv": ()}.items():
+        outcome = tagtopic(*command, "-o", tmp_path / name, *options)
+        assert (outcome.code, "wrote 3 questions" in outcome.err) == (0, True)
+    assert not ledger.exists()
+    tasks = json.loads((tmp_path / "q.json").read_text())
+    records = json.loads((tmp_path / "a.json").read_text())
+    assert [task["data"]["tag"] for task in tasks] == [record["metadata"]["tag"] for record in records]
+    answers = tmp_path / "answers.json"
+    answers.write_text(json.dumps([{**task["data"], "answer": "yes"} for task in tasks[:2]]))
+    outcome = tagtopic("decisions", "import", ledger, answers, "--who", "Ana")
+    assert f"recorded 2 decisions in {ledger}" in outcome.out
+    assert "2 were decided before" in tagtopic("decisions", "import", ledger, answers).out
+    again: Any = tagtopic("decisions", "import", ledger, answers, "--json").json
+    assert (again["recorded"], again["known"]) == (0, 2)
+    assert {entry.who for entry in Ledger.open(ledger)} == {"Ana"}
+    assert "expected label-studio or argilla" in tagtopic(*command, "-o", tmp_path / "x.json", "--tool", "x").err
+    assert "ends in .csv or .json" in tagtopic(*command, "-o", tmp_path / "x.txt").err
+    assert "is read by this command" in tagtopic(*command, "-o", documents).err
+
+
+def test_decisions_are_exported_and_imported(tagtopic: Command, ledger: Path, model: Path, tmp_path: Path) -> None:
+    opened = Ledger.open(ledger)
+    opened.record("tags-merge", canonical="author:Mary Shelley", variants=["author:Mary", "=cmd"])
+    opened.undo(opened.record("tag-wrong", document="d1", tag="author:Ada"))
+    for name in ("decisions.csv", "thesaurus.ttl", "thesaurus.tsv"):
+        assert tagtopic("decisions", "export", ledger, "-o", tmp_path / name).code == 0
+        target = tmp_path / f"{name}.jsonl"
+        outcome = tagtopic("decisions", "import", target, tmp_path / name)
+        assert outcome.code == 0, outcome.err
+        assert Ledger.open(target).state.canonical == opened.state.canonical
+    assert Ledger.open(tmp_path / "decisions.csv.jsonl").entries == opened.entries
+    assert "expected a name that ends in" in tagtopic("decisions", "export", ledger, "-o", tmp_path / "x.doc").err
+    assert "is read by this command" in tagtopic("decisions", "export", ledger, "-o", ledger).err
+    matched = tmp_path / "matched.jsonl"
+    words = tmp_path / "names.tsv"
+    words.write_text("Mary Shelley\tmary\tnobody\n")
+    assert tagtopic("decisions", "import", matched, words, "--kind", "author", "--model", model).code == 0
+    assert Ledger.open(matched).state.canonical == {"author:Mary": "author:Mary Shelley"}
+    words.write_text("\tx\n")
+    outcome = tagtopic("decisions", "import", matched, words)
+    assert (outcome.code, f"{words}, line 1" in outcome.err) == (1, True)
+    missing = tagtopic("decisions", "import", matched, tmp_path / "none.csv")
+    assert (missing.code, "none.csv" in missing.err, "Traceback" in missing.err) == (1, True, False)

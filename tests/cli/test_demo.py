@@ -10,6 +10,9 @@ from tests.cli.conftest import Command
 from tagtopic import TWDA
 from tagtopic.cli import demo
 
+# a model of one package does not know the words of all sentences
+pytestmark = pytest.mark.filterwarnings(r"ignore:\d+ of \d+ texts have no word")
+
 
 def test_demo_writes_its_output_as_svg(tagtopic: Command, tmp_path: Path) -> None:
     picture = tmp_path / "demo.svg"
@@ -48,7 +51,7 @@ def test_missing_packages_are_refused(tagtopic: Command, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_demo_with_real_packages(tagtopic: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    packages = [argument for name in ("python", "numpy", "scipy") for argument in ("--package", name)]
+    packages = [argument for name in ("numpy", "scipy", "email") for argument in ("--package", name)]
     outcome = tagtopic("demo", *packages, "--max-tags", 100, "--max-documents", 20)
     assert outcome.code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"python-docs.tagtopic", "report.html"}
@@ -60,5 +63,5 @@ def test_demo_with_real_packages(tagtopic: Command, tmp_path: Path, monkeypatch:
     assert "http:" not in report
     assert "https:" not in report
     # which of the well-known words occur depends on the versions of the packages
-    expected = {"eigenvalues", "spline", "polynomial", "encoding", "cluster", "thread", "hypothesis", "socket"}
+    expected = {"eigenvalues", "spline", "polynomial", "encoding", "matrix", "distribution", "hypothesis", "header"}
     assert len(expected & set(outcome.out.replace(",", " ").split())) >= 5

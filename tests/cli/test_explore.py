@@ -104,6 +104,23 @@ def test_a_token_is_generated_for_other_addresses_only(
     assert (named.name, given) == ("my model", "secret")
 
 
+def test_a_review_has_a_token_on_this_machine_too(
+    tagtopic: Command, model: Path, documents: Path, started: list[tuple[Any, ...]], tmp_path: Path
+) -> None:
+    ledger = tmp_path / "letters.decisions.jsonl"
+    read = ("--corpus", documents, "--text", "body", "--tags", "author")
+    assert tagtopic("serve", model, *read, "--ledger", ledger, "--who", "Ana").code == 0
+    (explorer, _, _, token) = started[0]
+    assert len(token) > 20
+    assert explorer.review.ledger.path == ledger
+    assert explorer.review.ledger.who == "Ana"
+    assert not ledger.exists()
+    assert "--corpus" in tagtopic("serve", model, "--ledger", ledger).err
+    ledger.write_text("nonsense\n")
+    outcome = tagtopic("serve", model, *read, "--ledger", ledger)
+    assert (outcome.code, f"{ledger}, line 1" in outcome.err) == (1, True)
+
+
 @pytest.mark.parametrize(("options", "printed"), [(["--host", "0.0.0.0"], True), (["--host", "127.0.0.1"], False)])
 def test_a_random_token_is_printed_even_if_quiet(
     tagtopic: Command, model: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], printed: bool

@@ -218,6 +218,10 @@ def test_a_wrong_column_lists_those_that_exist(tagtopic: Command, documents: Pat
         ),
         (["{documents}", "--tag-weight-prior", "even"], 1, "--tag-weight-prior even: expected a number above 0"),
         (["{documents}", "--tag-weight-prior", "2", "--model", "lda"], 1, "is for models with tags"),
+        (["{documents}", "--latent-weight-prior", "2", "--model", "twtm"], 1, "is for twda, whose documents have a"),
+        (["{documents}", "--topic-word-prior", "few"], 1, "--topic-word-prior few: expected a number above 0"),
+        (["{documents}", "--preset", "paper", "--model", "lda"], 1, "--preset paper is for twtm and twda"),
+        (["{documents}", "--init", "luck"], 2, "luck"),
         (["{documents}", "--model", "bert"], 2, "bert"),
         ([], 2, "FILE"),
     ],
@@ -243,6 +247,20 @@ def test_tag_weight_prior_can_be_estimated(tagtopic: Command, documents: Path, t
     learnt = ["--tag-weight-prior", "estimate", "--max-iter", 30, "--tol", 0]
     assert tagtopic("fit", documents, *READ, "-k", 2, "-q", "-o", tmp_path / "m", *learnt).code == 0
     assert len(set(TWDA.load(tmp_path / "m").tag_weight_prior_)) > 1
+
+
+@pytest.mark.filterwarnings("ignore:the prior of the tag weights ran away")
+def test_preset_paper_has_the_settings_of_the_article_unless_others_are_given(
+    tagtopic: Command, documents: Path, tmp_path: Path
+) -> None:
+    given = ("--max-iter", 3, "--topic-word-prior", 0.1, "--latent-topic-prior", "estimate", "--init", "random")
+    assert tagtopic("fit", documents, *READ, "-k", 2, "-q", "-o", tmp_path / "m", "--preset", "paper", *given).code == 0
+    settings = TWDA.load(tmp_path / "m").get_params()
+    replaced = {"max_iter": 3, "topic_word_prior": 0.1, "latent_topic_prior": "estimate", "init": "random"}
+    assert {name: settings[name] for name in replaced} == replaced
+    published = TWDA.as_published().get_params()
+    kept = ("inference", "tag_weight_prior", "latent_weight_prior", "tag_topic_prior", "sweeps", "sweep_tol", "tol")
+    assert {name: settings[name] for name in kept} == {name: published[name] for name in kept}
 
 
 @pytest.mark.parametrize("source", ["letters.jsonl", "./letters.jsonl", "*.jsonl", "."])

@@ -1,4 +1,4 @@
-"""`tagtopic rank`, `predict` and `transform`."""
+"""`tagtopic rank`, `predict`, `similar` and `transform`."""
 
 import csv
 import json
@@ -32,6 +32,40 @@ def test_rank_prints_the_first_documents(tagtopic: Command, model: Path, documen
     assert outcome.out.startswith("tags by weight of the first 20 of 60 documents")
     assert len(outcome.out.splitlines()) == 22
     assert "year:" not in outcome.out
+
+
+def test_similar_equals_the_similar_documents_of_the_model(tagtopic: Command, model: Path, documents: Path) -> None:
+    corpus = Corpus.read(documents, text="body", tags=["author", "year"])
+    fitted = TWDA.load(model)
+    by_text: Any = tagtopic("similar", model, documents, *READ, "--query", "engine wheel", "-n", 3, "--json").json
+    expected = fitted.similar_documents("engine wheel", corpus, 3)
+    assert [(row["id"], row["similarity"]) for row in by_text] == [(id, pytest.approx(value)) for id, value in expected]
+    like: Any = tagtopic(
+        "similar", model, documents, *READ, "--like", "d3", "-n", 2, "--distance", "jensen-shannon", "--json"
+    ).json
+    assert [row["id"] for row in like] == [
+        id for id, _ in fitted.similar_documents(3, corpus, 2, distance="jensen-shannon")
+    ]
+    assert "d3" not in {row["id"] for row in like}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "give either --query TEXT or --like ID"),
+        (("--query", "engine", "--like", "d1"), "give either --query TEXT or --like ID"),
+        (("--like", "nobody"), "--like nobody: there is no document of this id among the 60 of the files"),
+        (("--query", "zzz"), "no word or tag that the model knows"),
+        (("--query", "engine", "--distance", "far"), "distance='far': expected one of 'hellinger'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:1 of 1 texts have no word")
+def test_similar_reports_invalid_queries(
+    options: tuple[str, ...], message: str, tagtopic: Command, model: Path, documents: Path
+) -> None:
+    outcome = tagtopic("similar", model, documents, *READ, *options)
+    assert outcome.code == 1
+    assert message in outcome.err
 
 
 @pytest.mark.filterwarnings("default")
@@ -159,6 +193,23 @@ def test_plain_text_from_standard_input(tagtopic: Command, model: Path, command:
     assert len(tagtopic(command, model, "-", "--format", "text", "--json", stdin=rows).json) == 2  # type: ignore[arg-type]
     refused = tagtopic(command, model, "-", "--format", "jsonl", stdin=sentences)
     assert (refused.code, "is not JSON" in refused.err) == (1, True)
+
+
+def test_predict_uses_given_tags_and_says_why(tagtopic: Command, model: Path) -> None:
+    rows = [{"id": "x", "body": "Engine! gear, wheel.", "author": ["Ada"]}]
+    stdin = "".join(json.dumps(row) + "\n" for row in rows)
+    command = ("predict", model, "-", "--text", "body", "--tags", "author", "--given", "own", "--json")
+    answers: Any = tagtopic(*command, "--reasons", stdin=stdin).json
+    (found,) = answers
+    names = [tag["tag"] for tag in found["tags"]]
+    assert names
+    assert "author:Ada" not in names
+    assert [reason["tag"] for reason in found["reasons"]] == names
+    assert {"log_odds", "words", "documents", "tags", "name"} < set(found["reasons"][0])
+    answers = tagtopic(*command, "--exclude", "year:", stdin=stdin).json
+    (fewer,) = answers
+    assert not any(tag["tag"].startswith("year:") for tag in fewer["tags"])
+    assert "the only choice is own" in tagtopic(*command[:-3], "--given", "all", stdin=stdin).err
 
 
 def test_predicted_tags_of_plain_text(tagtopic: Command, model: Path) -> None:

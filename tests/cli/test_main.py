@@ -30,8 +30,11 @@ def test_help_groups_the_commands() -> None:
         groups.setdefault(str(command.rich_help_panel), []).append(name)
     assert list(groups.items()) == [
         ("Describe and fit", ["describe", "fit"]),
-        ("Inspect a model", ["topics", "tags", "info"]),
-        ("Apply a model to documents", ["rank", "predict", "transform", "audit"]),
+        ("Inspect a model", ["topics", "tags", "info", "hierarchy", "labels"]),
+        (
+            "Apply a model to documents",
+            ["rank", "predict", "similar", "transform", "audit", "effects", "trends", "contrast"],
+        ),
         ("Curate", ["review", "edit"]),
         ("Explore", ["report", "serve", "demo"]),
         ("Evaluate", ["evaluate", "search-topics", "experiment"]),

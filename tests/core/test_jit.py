@@ -1,5 +1,6 @@
 """The cache of compiled kernels is valid only while no source of theirs has changed."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numba.extending
 import pytest
+from numba.core.event import install_recorder
 
 from tagtopic._core import jit
 
@@ -92,3 +94,83 @@ def _watch_compiling() -> None:
 
 def _calls_watch() -> None:
     _watch_compiling()
+
+
+CALLS = """
+import numpy as np
+from tagtopic._core.jit import compiled
+
+@compiled
+def checked(values, place):
+    if place < 0:
+        raise ValueError("negative place", place)
+    return values[place]
+
+@compiled
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+@compiled
+def caller(values, place):
+    return checked(values, place) + checked(values, 1) + factorial(5)
+
+values = np.arange(4.0)
+print(caller(values, 2), factorial(4), checked(values, 3))
+try:
+    caller(values, -1)
+except ValueError as error:
+    print(error.args)
+"""
+
+
+def test_kernels_that_are_called_by_kernels_return_raise_and_recur(tmp_path: Path) -> None:
+    file = tmp_path / "calls.py"
+    file.write_text(CALLS)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    for _ in ("compiled", "from the cache"):
+        done = subprocess.run([sys.executable, file], env=environment, check=True, capture_output=True, text=True)
+        assert done.stdout == "123.0 24 3.0\n('negative place', -1)\n"
+
+
+def test_a_kernel_is_compiled_once_for_constants_and_variables() -> None:
+    @jit.compiled
+    def callee(number: int) -> int:
+        return number + 1
+
+    @jit.compiled
+    def caller(number: int) -> int:
+        return callee(number) + callee(3)
+
+    with install_recorder("numba:compile") as recorder:
+        assert caller(5) == 10
+    compiled = [event.data["dispatcher"].__name__ for _, event in recorder.buffer if event.is_start]
+    assert compiled == ["caller", "callee"]
+
+
+SWAPPED = """
+from tagtopic._core.jit import compiled
+
+@compiled
+def half(number):
+    return number / 2
+
+print(half(3), half(2.5))
+"""
+
+
+def test_cached_code_for_other_types_is_not_used(tmp_path: Path) -> None:
+    file = tmp_path / "swapped.py"
+    file.write_text(SWAPPED)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def run() -> str:
+        command = [sys.executable, str(file)]
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        return str(done.stdout)
+
+    assert run() == "1.5 1.25\n"
+    first, second = sorted(tmp_path.rglob("*.nbc"))
+    contents = first.read_bytes(), second.read_bytes()
+    first.write_bytes(contents[1])
+    second.write_bytes(contents[0])
+    assert run() == "1.5 1.25\n"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagtopic._core.strings import StringArray
+from tagtopic._core.strings import FEW, StringArray, StringTable
 
 strings = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=30)
 
@@ -67,3 +67,15 @@ def test_values_that_are_not_strings_or_not_utf8_are_errors() -> None:
         StringArray.of(["\ud800"])
     with pytest.raises(IndexError, match="there is no name 2"):
         StringArray.of(["a"])[2]
+
+
+@pytest.mark.parametrize("n", [100, 20_000])
+def test_strings_are_found_by_a_dictionary_and_by_the_kernel(n: int) -> None:
+    table, packed = StringTable(), StringArray.of(f"ö{i}" for i in range(n))
+    assert (n > FEW) == (n == 20_000)
+    numbers = table.add(packed, packed.hashes())
+    assert numbers.tolist() == list(range(n))
+    assert table.find(["ö7", "none", "", "ö99"]).tolist() == [7, -1, -1, 99]
+    more = StringArray.of(["ö7", "new"])
+    assert table.add(more, more.hashes()).tolist() == [7, n]
+    assert table.find(["new", "ö8"]).tolist() == [n, 8]

@@ -1,9 +1,12 @@
-"""Noise tags: as many as asked for, never the document's own, and more noise keeps the noise there was."""
+"""Noise tags: as many as asked for, never the document's own, nested by share. Derived tags: added to the own ones."""
+
+from itertools import combinations
 
 import numpy as np
 import pytest
 
-from tagtopic.corpus.tags import with_noise_tags
+from tagtopic import Corpus
+from tagtopic.corpus.tags import with_derived_tags, with_noise_tags
 from tagtopic.datasets import make_tagged_corpus
 
 CORPUS = make_tagged_corpus(200, 3, 30, 50, tags_per_document=(1, 5), random_state=0).corpus
@@ -50,3 +53,16 @@ def test_noise_is_drawn_from_known_tags_until_they_are_exhausted() -> None:
 def test_a_negative_share_is_an_error() -> None:
     with pytest.raises(ValueError, match="share=-1"):
         with_noise_tags(CORPUS, -1)
+
+
+def test_derived_tags_are_added_to_the_documents_own() -> None:
+    given = [["a", "b", "c"], ["b"], []]
+    corpus = Corpus.from_counts([[1], [2], [3]], given)
+    paired = with_derived_tags(corpus, lambda tags: ["+".join(pair) for pair in combinations(tags, 2)])
+    assert [sorted(paired[i].tags) for i in range(3)] == [["a", "a+b", "a+c", "b", "b+c", "c"], ["b"], []]
+    assert paired.tags.has_sorted_indices
+    assert paired.counts.toarray().tolist() == [[1], [2], [3]]
+    same = with_derived_tags(corpus, lambda tags: tags)
+    assert [sorted(same[i].tags) for i in range(3)] == given
+    with pytest.raises(ValueError, match=r"derive gave None for document '0': expected names of tags"):
+        with_derived_tags(corpus, lambda tags: [None])  # type: ignore[list-item]

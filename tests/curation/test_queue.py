@@ -110,3 +110,70 @@ def test_planted_wrong_tags_are_found_sooner_than_in_random_order(ledger: Ledger
         queue.decide(candidate, accept=(candidate.document_number, candidate.tag) in noise)
     assert queue.precision is not None
     assert queue.precision > 2 * len(noise) / drawn.corpus.tags.nnz
+
+
+@pytest.mark.parametrize(("kind", "accepted_by"), [("suspicious", "tag-reject"), ("missing", "tag-right")])
+def test_an_answer_is_about_the_tag_whatever_its_kind(kind: str, accepted_by: str, ledger: Ledger) -> None:
+    candidate = Candidate(kind, "space", 0.5, "17")
+    queue = ReviewQueue([candidate], ledger)
+    for what in ("tag-wrong", "tag-right", "tag-add", "tag-reject"):
+        ledger.record(what, document="17", tag="space")
+        queue.update()
+        has_tag = what in ("tag-right", "tag-add")
+        assert candidate.outcome(ledger.state) is (has_tag == (kind == "missing"))
+        assert queue.precision == float(candidate.outcome(ledger.state) is True)
+    ledger.record(accepted_by, document="17", tag="space")
+    assert candidate.outcome(ledger.state) is True
+
+
+def test_decisions_about_merged_tags_count(ledger: Ledger) -> None:
+    candidates = [suspicious("sci-fi", 0.9), suspicious("SF", 0.8, "18"), suspicious("crime", 0.7)]
+    queue = ReviewQueue(candidates, ledger)
+    ledger.record("tag-wrong", document="17", tag="science fiction")
+    ledger.record("tag-right", document="18", tag="sci-fi")
+    ledger.record("tags-merge", canonical="science fiction", variants=["sci-fi", "SF"])
+    queue.update()
+    assert [candidate.outcome(ledger.state) for candidate in candidates] == [True, False, None]
+    assert (queue.upcoming(3), queue.progress("suspicious")) == ([candidates[2]], (1, 2, 3))
+
+
+def test_candidates_are_found_by_key_in_any_queue(ledger: Ledger) -> None:
+    first = [suspicious("a", 0.9), Candidate("missing", "a", 0.9, "17"), Candidate("duplicate", "a", 0.5, other="b")]
+    again = [Candidate("duplicate", "a", 0.1, other="b", repairs=3), suspicious("a", 0.2)]
+    queue = ReviewQueue(first, ledger)
+    assert len({candidate.key for candidate in first}) == 3
+    assert [queue.find(candidate.key) for candidate in again] == [first[2], first[0]]
+    assert queue.find("nothing") is None
+
+
+def test_corrections_name_another_tag(ledger: Ledger) -> None:
+    wrong, missing = suspicious("a", 0.9), Candidate("missing", "b", 0.8, "17")
+    pair = Candidate("duplicate", "c", 0.7, other="d")
+    queue = ReviewQueue([wrong, missing, pair], ledger)
+    with pytest.raises(ValueError, match="the tag in question"):
+        queue.decide(wrong, correction="a")
+    assert not ledger.entries
+    for candidate in (wrong, missing, pair):
+        queue.decide(candidate, correction="d", who="Ben")
+    assert [entry.what for entry in ledger] == ["tag-add", "tag-wrong", "tag-add", "tag-reject", "tags-merge"]
+    assert ledger.state.corrected_tags("17", ["a", "c"]) == ["d"]
+    assert (queue.n_left, queue.expected) == (0, 0.0)
+
+
+def test_the_queue_of_one_kind(ledger: Ledger) -> None:
+    queue = ReviewQueue([suspicious("a", 0.9), Candidate("missing", "b", 0.1, "17")], ledger)
+    chosen = queue.next("missing")
+    assert chosen is not None
+    assert chosen.tag == "b"
+    assert queue.next("duplicate") is None
+    assert queue.expected == pytest.approx(1.0)
+
+
+def test_rejections_do_not_raise_other_probabilities(ledger: Ledger) -> None:
+    best, others = suspicious("a", 0.95), [suspicious(f"tag {n}", score) for n, score in enumerate((0.3, 0.05, 0.001))]
+    queue = ReviewQueue([best, *others], ledger)
+    before = [queue.probability(candidate) for candidate in others]
+    queue.decide(best, accept=False)
+    after = [queue.probability(candidate) for candidate in others]
+    assert all(later < earlier for later, earlier in zip(after, before, strict=True))
+    assert after == sorted(after, reverse=True)

@@ -43,6 +43,7 @@ def parameters() -> Parameters:
 @pytest.mark.parametrize("learning", ["batch", "online"])
 def test_models_fit_with_any_engine_of_the_contract(learning: str) -> None:
     settings: dict[str, Any] = {"learning": learning, "max_iter": 3, "random_state": 0, "batch_size": 60}
+    settings["inference"] = "cvb0"
     engine = OtherEngine()
     found = TWDA(3, **settings).fit(CORPUS, engine=engine)
     expected = TWDA(3, **settings).fit(CORPUS, engine=LocalEngine(2))

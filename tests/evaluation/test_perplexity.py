@@ -21,7 +21,10 @@ MODEL = TWDA(4, random_state=0, max_iter=20).fit(TRAIN)
 def test_completion_equals_the_formula() -> None:
     observed, scored = split_tokens(MODEL.aligned(TEST))
     view = Corpus.from_counts(observed, TEST.tags, words=TEST.words, tag_names=TEST.tag_names)
-    probabilities = MODEL.transform(view).astype(float) @ np.asarray(MODEL.components_, float)
+    weights, own_words = MODEL.tag_weights(view), MODEL.own_words_.toarray().astype(float)
+    shares = own_words.sum(axis=1, keepdims=True)
+    mixes = MODEL.transform(view).astype(float) - weights @ (shares * MODEL.tag_topics_)
+    probabilities = mixes @ np.asarray(MODEL.components_, float) + weights @ own_words
     used = (np.diff(observed.indptr) > 0) & (np.diff(scored.indptr) > 0)
     rows = scored.toarray()[used]
     expected = np.exp(-(rows * np.log(probabilities[used])).sum() / rows.sum())
@@ -35,12 +38,14 @@ def test_from_tags_alone_equals_the_formula() -> None:
     model = TWDA(3, random_state=0, tag_predictor=False).fit(train)
     known = model.aligned(test)
     prior, latent = model.tag_weight_prior_, model.latent_weight_prior_
+    own_words = model.own_words_.toarray()
+    by_tag = (1 - own_words.sum(axis=1, keepdims=True)) * (model.tag_topics_ @ model.components_) + own_words
+    latent_words = model.latent_topic_prior_ / model.latent_topic_prior_.sum() @ model.components_
     total, n_tokens = 0.0, 0.0
     for row in range(len(test)):
         tags, counts = known.tags[[row]].indices, known.counts[[row]].toarray()[0]
-        rows = np.vstack([model.tag_topics_[tags], model.latent_topic_prior_ / model.latent_topic_prior_.sum()])
         weights = np.append(prior[tags], latent)
-        probabilities = weights / weights.sum() @ rows @ model.components_
+        probabilities = weights / weights.sum() @ np.vstack([by_tag[tags], latent_words])
         total += float(counts @ np.log(np.maximum(probabilities, 1e-300)))
         n_tokens += counts.sum()
     found = perplexity(model, test, method="tags")

@@ -5,7 +5,7 @@ import pytest
 
 from tagtopic.corpus import Corpus
 from tagtopic.experiments import Selection, embedded_dataset, planted_dataset, select_dataset
-from tagtopic.experiments.dataset import with_commonest_tags
+from tagtopic.experiments.dataset import with_commonest_tags, with_seen_words
 
 COUNTS = np.array([[1, 0], [0, 2], [1, 1], [0, 0], [3, 0], [1, 2]])
 TAGS = ["author:A genre:x", "author:B", "genre:y", "author:A genre:x", "author:A year:1", "author:A genre:y"]
@@ -19,6 +19,32 @@ def test_labels_are_removed_from_the_tags_and_documents_are_complete() -> None:
     assert dataset.labels is not None
     assert dataset.labels.tag_names == ("genre:x", "genre:y")
     assert list(dataset.labels.ids) == ["0", "5"]
+
+
+def test_documents_that_are_left_out_are_reported() -> None:
+    dataset = select_dataset(CORPUS, Selection(labels="genre"))
+    assert dataset.notes == (
+        "1 of 6 documents has no words (left out)",
+        "1 of 6 documents has no tags (left out)",
+        "2 of 6 documents have no labels (left out)",
+    )
+    assert dataset.fold(0, 2)[0].notes == dataset.notes
+    assert planted_dataset(quick=True).corpus.tags.nnz
+
+
+def test_near_duplicates_can_be_dropped() -> None:
+    corpus = Corpus.from_counts([[1, 2, 0], [2, 1, 0], [0, 0, 3]], [["a"], ["a"], ["b"]])
+    dataset = select_dataset(corpus, Selection(drop_duplicates=True))
+    assert list(dataset.corpus.ids) == ["0", "2"]
+    assert dataset.notes == ("1 of 3 documents nearly duplicate an earlier one (left out)",)
+
+
+def test_words_without_a_training_document_can_be_left_out() -> None:
+    train, test = CORPUS[[1]], CORPUS[[0, 2, 5]]
+    scored = with_seen_words(test, train)
+    assert scored.words == (CORPUS.words[1],)
+    assert scored.counts.toarray().tolist() == [[0], [1], [2]]
+    assert scored.tag_names == test.tag_names
 
 
 def test_selection_by_kind_and_frequency() -> None:

@@ -2,22 +2,41 @@
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from tagtopic.experiments import EXPERIMENT_NAMES, Dataset, ExperimentResult, Plan, planted_dataset, run
+from tagtopic.experiments.hybrid import hide_tags
+from tagtopic.experiments.replay import variants
 from tagtopic.experiments.results import where
 from tagtopic.models._batch import ExpectationMaximisation
+from tagtopic.models._gibbs import GibbsSampling
 
-MODELS = {
-    "perplexity": ("TWTM", "TWDA", "LDA", "CTM", "DMR", "ATM", "CorrLDA", "CTM with tags", "PLDA", "Labeled LDA"),
-    "tags": ("TWDA", "ATM", "tf-idf centroid", "predict_tags"),
+MODELS: dict[str, tuple[str, ...] | None] = {
+    "perplexity": (
+        "TWTM",
+        "TWDA",
+        "TWDA (paper)",
+        "LDA",
+        "CTM",
+        "DMR",
+        "ATM",
+        "CorrLDA",
+        "CTM with tags",
+        "PLDA",
+        "Labeled LDA",
+    ),
+    "tags": ("TWDA", "TWDA (paper)", "ATM", "tf-idf centroid", "predict_tags"),
     "classify": ("tf-idf", "TWDA + tf-idf", "tf-idf with tags"),
     "noise": ("TWDA", "ATM", "DMR"),
     "scale": None,
-}
-TOPICS = {"perplexity": (8,), "tags": (8,), "classify": (8,), "noise": (8,), "scale": (4,)}
+    "replay": ("TWTM",),
+    "hybrid": ("TWDA", "TWDA, tagged part", "TWTM", "LDA (ours)"),
+}  # fmt: skip
+TOPICS = {"scale": (4,), "replay": (4,)}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +48,12 @@ def dataset() -> Dataset:
 def results(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, ExperimentResult]:
     folder = tmp_path_factory.mktemp("experiments")
     return {
-        name: run(name, dataset, folder, Plan(quick=True, topics=TOPICS[name], models=MODELS[name], workers=(), jobs=1))
+        name: run(
+            name,
+            dataset,
+            folder,
+            Plan(quick=True, topics=TOPICS.get(name, (8,)), models=MODELS[name], workers=(), jobs=1),
+        )
         for name in EXPERIMENT_NAMES
     }
 
@@ -63,7 +87,7 @@ def test_plda_and_tagtopic_models_have_equal_numbers_of_topics(
     rows = where(results["perplexity"].rows, part="c")
     n_tags = dataset.corpus.n_tags
     totals = n_tags + 1, 2 * n_tags + 1
-    expected = {(name, total) for name in ("TWTM", "TWDA") for total in totals}
+    expected = {(name, total) for name in ("TWTM", "TWDA", "TWDA (paper)") for total in totals}
     assert {(row["model"], row["topics"]) for row in rows} == {("PLDA", totals[0]), *expected}
 
 
@@ -109,6 +133,37 @@ def test_noise_increases_the_perplexity_of_dmr_more_and_has_low_weights_in_twda(
     assert [row for row in results["noise"].rows if row.get("example")]
 
 
+def test_untagged_documents_help_twda_when_most_tags_are_hidden(results: dict[str, ExperimentResult]) -> None:
+    rows = results["hybrid"].rows
+    values = {(row["model"], row["hidden"]): row for row in rows}
+    assert ("TWDA, tagged part", 0.0) not in values
+    assert values["TWDA", 0.8]["completion"] < values["TWDA, tagged part", 0.8]["completion"]
+    assert values["TWDA", 0.8]["completion"] < values["TWTM", 0.8]["completion"]
+    assert values["TWDA", 0.0]["tags"] < values["LDA (ours)", 0.0]["tags"]
+    assert values["TWDA", 0.0]["weights"] > 0.55
+    assert "weights" not in values["LDA (ours)", 0.0]
+
+
+def test_hidden_tags_are_nested_and_words_stay(dataset: Dataset) -> None:
+    few, some = (hide_tags(dataset.corpus, share) for share in (0.2, 0.8))
+    n = len(dataset.corpus)
+    assert (few[1].sum(), some[1].sum()) == (round(0.2 * n), round(0.8 * n))
+    assert not (few[1] & ~some[1]).any()
+    for corpus, hidden in (few, some):
+        sizes = np.diff(dataset.corpus.tags.indptr)
+        np.testing.assert_array_equal(np.diff(corpus.tags.indptr), np.where(hidden, 0, sizes))
+        assert (corpus.tags[~hidden] != dataset.corpus.tags[~hidden]).nnz == 0
+        assert corpus.n_tokens == dataset.corpus.n_tokens
+
+
+def test_every_part_of_the_article_has_a_row_in_replay(results: dict[str, ExperimentResult]) -> None:
+    rows = results["replay"].rows
+    assert [row["variant"] for row in rows] == list(variants("TWTM"))
+    assert len({row["completion"] for row in rows}) == len(rows)
+    (table,) = results["replay"].tables
+    assert [line[0] for line in table.lines if "+0.0%" in line] == ["equations only"]
+
+
 def test_scale_without_workers_runs_locally(results: dict[str, ExperimentResult]) -> None:
     rows = results["scale"].rows
     assert {row["model"] for row in rows} == {"standard", "all threads"}
@@ -118,7 +173,7 @@ def test_scale_without_workers_runs_locally(results: dict[str, ExperimentResult]
 
 def test_a_repeated_run_reuses_stored_cells(results: dict[str, ExperimentResult], dataset: Dataset) -> None:
     result = results["tags"]
-    plan = Plan(quick=True, topics=TOPICS["tags"], models=MODELS["tags"], jobs=1)
+    plan = Plan(quick=True, topics=(8,), models=MODELS["tags"], jobs=1)
     messages: list[str] = []
     before = result.files[1].read_text()
     again = run("tags", dataset, result.files[0].parent, plan, redo=("tf-idf centroid",), log=messages.append)
@@ -142,14 +197,15 @@ def test_a_repeated_run_reuses_stored_cells(results: dict[str, ExperimentResult]
 def test_ctrl_c_in_a_fit_ends_the_run_without_a_stored_cell(
     name: str, model: str, dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    iterate = ExpectationMaximisation.iterate
+    for kind in (ExpectationMaximisation, GibbsSampling):
+        iterate: Any = kind.iterate
 
-    def interrupted(em: ExpectationMaximisation) -> None:
-        if len(em.history.bound) == 2:
-            raise KeyboardInterrupt
-        iterate(em)
+        def interrupted(fit: Any, iterate: Any = iterate) -> None:
+            if len(fit.history.bound) == 2:
+                raise KeyboardInterrupt
+            iterate(fit)
 
-    monkeypatch.setattr(ExpectationMaximisation, "iterate", interrupted)
+        monkeypatch.setattr(kind, "iterate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(name, dataset, tmp_path, Plan(quick=True, topics=(3,), models=(model,), workers=(), jobs=1))
     assert not (tmp_path / "cells").exists()
@@ -171,7 +227,8 @@ def test_invalid_requests_are_reported(dataset: Dataset, tmp_path: Path) -> None
     with pytest.raises(ValueError, match="classify needs documents with labels"):
         run("classify", Dataset(dataset.corpus, None), tmp_path)
     with pytest.raises(
-        ValueError, match=r"noise does not compare 'nobody'; it compares TWDA, TWDA \(prior learnt\), TWTM"
+        ValueError,
+        match=r"noise does not compare 'nobody'; it compares TWDA, TWDA \(paper\), TWDA \(prior",
     ):
         run("noise", dataset, tmp_path, Plan(models=("nobody",)))
 

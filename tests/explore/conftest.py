@@ -1,10 +1,12 @@
 """Fixtures: a small model of letters by three authors with documents and texts, and a model with hostile names."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from tagtopic import TWDA, Corpus
+from tagtopic import LDA, TWDA, Corpus
+from tagtopic.datasets import make_effects_corpus
 from tagtopic.explore import Explorer
 
 SUBJECTS = {
@@ -57,13 +59,23 @@ def bare(explorer: Explorer) -> Explorer:
 
 
 @pytest.fixture(scope="session")
+def analysed() -> Explorer:
+    """A model with draws of documents with a year, a venue and a region; a name of a topic would be markup."""
+    corpus = make_effects_corpus(150, n_topics=4, n_words=100, years=(2000, 2004), random_state=1).corpus
+    model = LDA(4, inference="gibbs", max_iter=40, thinning=5, n_draws=3, random_state=0).fit(corpus)
+    model = model.hierarchy([4]).model(4)
+    model._edits = replace(model._edits, names=("<b>one</b>", "two", "three", "four"))
+    return Explorer(model, corpus, name="analysed")
+
+
+@pytest.fixture(scope="session")
 def hostile() -> Explorer:
     """A model whose tags, words, ids, texts and name are injection attempts."""
     rng = random.Random(0)
     words = [name.replace(" ", "_") for name in HOSTILE]
     texts = [" ".join(rng.choices(words, k=12)) for _ in range(48)]
     tags = [[HOSTILE[i % len(HOSTILE)], HOSTILE[(i + 1 + i // 12) % len(HOSTILE)]] for i in range(48)]
-    ids = [f"{HOSTILE[i % len(HOSTILE)]}{i}" for i in range(48)]
+    ids = [f"{HOSTILE[i % len(HOSTILE)][:9000]}{i}" for i in range(48)]  # ledgers accept 10,000 characters
     corpus = Corpus.from_texts(
         texts, tags, ids=ids, tokenizer=str.split, min_df=1, stop_words=None, max_df=1.0, stop_tags=()
     )

@@ -14,9 +14,9 @@ from tagtopic.explore.report import render_report
 from tagtopic.explore.service import create_app
 
 ELEMENTS = {
-    "a", "bdi", "body", "button", "caption", "circle", "code", "dd", "details", "div", "dl", "dt",
-    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "head", "header", "html", "input",
-    "label", "legend", "li", "line", "link", "main", "meta", "nav", "noscript", "option", "p", "path",
+    "a", "bdi", "body", "button", "canvas", "caption", "circle", "code", "dd", "details", "div", "dl", "dt",
+    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "head", "header", "html", "input", "kbd",
+    "label", "legend", "li", "line", "link", "main", "meta", "nav", "noscript", "ol", "option", "p", "path",
     "polyline", "rect", "script", "section", "select", "span", "style", "sub", "summary", "svg", "table",
     "tbody", "td", "template", "text", "textarea", "th", "thead", "title", "tr", "ul",
 }  # fmt: skip
@@ -89,8 +89,8 @@ def test_report_escapes_hostile_names(hostile: Explorer) -> None:
     check(html)
     for page in decompressed(html).values():
         check(page)
-    index = json.loads(re.findall(r'id="tag-index">(.*?)</script>', html, flags=re.DOTALL)[0])
-    assert {name for name, _, _ in index} == set(HOSTILE)
+    index = json.loads(re.findall(r'id="search-index">(.*?)</script>', html, flags=re.DOTALL)[0])
+    assert {name for name, _, _ in index["tags"]} == set(HOSTILE)
     assert len(re.findall(r"<script>", html)) == 1
 
 

@@ -1,14 +1,18 @@
 """Access tokens, Host headers and the limit on bodies."""
 
+import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
 from tagtopic.explore import Explorer
 from tagtopic.explore.service import create_app
 from tagtopic.explore.service.app import address
+from tagtopic.explore.service.middleware import BodyLimitMiddleware, trim_memory
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +67,48 @@ def test_a_foreign_host_header_is_refused_on_loopback(explorer: Explorer) -> Non
         assert client.get("/").status_code == 400
     with TestClient(create_app(explorer, host="0.0.0.0"), base_url="http://name.example") as client:
         assert client.get("/topics/0").status_code == 200
+
+
+def test_bodies_that_arrive_at_the_same_time_have_a_limit_in_all() -> None:
+    """The first body is not complete when the second arrives; a third has room once the first is gone."""
+    sent: dict[str, list[int]] = {"first": [], "second": [], "third": []}
+
+    async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def run() -> None:
+        limited = BodyLimitMiddleware(echo, max_bytes=100, max_seconds=30, max_total=100)
+        half_sent, go_on = asyncio.Event(), asyncio.Event()
+
+        async def request(name: str, *sizes: int) -> None:
+            rest = list(sizes)
+
+            async def receive() -> Message:
+                size = rest.pop(0)
+                if not size:
+                    half_sent.set()
+                    await go_on.wait()
+                return {"type": "http.request", "body": b"x" * size, "more_body": bool(rest)}
+
+            async def send(message: Message) -> None:
+                sent[name] += [message["status"]] if "status" in message else []
+
+            await limited({"type": "http", "headers": []}, receive, send)
+
+        first = asyncio.create_task(request("first", 80, 0))
+        await half_sent.wait()
+        await request("second", 40)
+        go_on.set()
+        await first
+        await request("third", 40)
+
+    with ThreadPoolExecutor(1) as thread:  # browser tests leave an event loop running in this one
+        thread.submit(asyncio.run, run()).result()
+    assert sent == {"first": [200], "second": [503], "third": [200]}
+
+
+def test_trimming_memory_is_possible_everywhere() -> None:
+    trim_memory()

@@ -1,6 +1,7 @@
 """Template filters, and CSV for spreadsheets."""
 
-from tagtopic.explore.rendering import letter, line_chart, number, percent, short
+from tagtopic.explore.charts import line_chart
+from tagtopic.explore.rendering import letter, number, percent, short
 
 
 def test_filters_format_numbers_and_names() -> None:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from copy import copy
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -17,6 +18,7 @@ from tagtopic.explore import Explorer, views
 from tagtopic.explore.service import create_app
 from tagtopic.tagging.audit import TagReport
 
+FORMATS = Path(__file__).parents[1] / "formats"
 PAGES = ("/", "/topics/0", "/tags", "/tags/0", "/documents", "/documents/3", "/try", "/audit", "/compare")
 
 
@@ -122,6 +124,18 @@ def test_api_inference_equals_the_model(client: TestClient, explorer: Explorer) 
     assert [[(t["tag"], t["weight"]) for t in document["tags"]] for document in found] == ranked
     assert found[2]["unknown_tags"] == ["author:Nobody"]
     assert found[0]["known_words"] == 25
+    described = client.get("/api/v1/openapi.json").json()["components"]["schemas"]["Inferred"]["properties"]
+    assert found[0].keys() == described.keys()
+
+
+def test_api_similar_documents_equal_the_model(client: TestClient, explorer: Explorer) -> None:
+    text = letters(3)[0][1]
+    found = client.post("/api/v1/similar-documents", json={"text": text, "n": 3}).json()
+    expected = explorer.model.similar_documents(text, explorer.documents, 3)
+    assert [(one["id"], one["value"]) for one in found] == expected
+    assert [explorer.documents.ids[one["number"]] for one in found] == [id for id, _ in expected]
+    refused = client.post("/api/v1/similar-documents", json={"text": "zzz"})
+    assert (refused.status_code, "no word and no tag" in refused.json()["detail"]) == (422, True)
 
 
 def test_api_prediction_equals_the_model(client: TestClient, explorer: Explorer) -> None:
@@ -130,6 +144,13 @@ def test_api_prediction_equals_the_model(client: TestClient, explorer: Explorer)
     found = client.post("/api/v1/predict-tags", json=request).json()["documents"]
     expected = explorer.model.predict_tags(texts, 2, kinds=["author"])
     assert [[(t["tag"], t["probability"]) for t in document["tags"]] for document in found] == expected
+    tagged = {**request, "kinds": None, "given": "own", "exclude": ["year:"], "reasons": True}
+    tagged["documents"] = [{"text": text, "tags": [expected[i][0][0]]} for i, text in enumerate(texts)]
+    for i, document in enumerate(client.post("/api/v1/predict-tags", json=tagged).json()["documents"]):
+        tags = [t["tag"] for t in document["tags"]]
+        assert expected[i][0][0] not in tags
+        assert not any(tag.startswith("year:") for tag in tags)
+        assert [reason["tag"] for reason in document["reasons"]] == tags
     refused = client.post("/api/v1/predict-tags", json={**request, "kinds": ["nope"]})
     assert (refused.status_code, "no tags of kind 'nope'" in refused.json()["detail"]) == (422, True)
 
@@ -167,9 +188,9 @@ def test_audit_runs_in_the_background(explorer: Explorer) -> None:
     asked = Event()
 
     class Patient(TWDA):
-        def audit_tags(self, X: Any, *, tags: Any = None) -> TagReport:
+        def audit_tags(self, X: Any, **options: Any) -> TagReport:
             assert asked.wait(60)
-            return super().audit_tags(X, tags=tags)
+            return super().audit_tags(X, **options)
 
     model = copy(explorer.model)
     model.__class__ = Patient
@@ -179,7 +200,7 @@ def test_audit_runs_in_the_background(explorer: Explorer) -> None:
         assert "is in progress" in client.get("/tags/0").text
         asked.set()
         _ = fresh.audit
-        assert "Least plausible" in client.get("/audit").text
+        assert "Most suspicious" in client.get("/audit").text
 
 
 def test_pages_have_distinct_titles(client: TestClient, explorer: Explorer) -> None:
@@ -211,7 +232,7 @@ def test_documents_with_the_same_id_are_distinguished_by_number(explorer: Explor
 
 def test_documents_with_blank_ids_are_shown_by_number(explorer: Explorer) -> None:
     texts, tags = letters(6)
-    nameless = Corpus.from_texts(texts, tags, ids=["", "  ", *"abcd"], words=explorer.model.words_)
+    nameless = Corpus.from_texts(texts, tags, ids=["", "  ", *"abcd"], words=explorer.model.words_).with_titles(None)
     with TestClient(create_app(Explorer(explorer.model, nameless))) as client:
         assert "<bdi>document 1</bdi></a>" in client.get("/documents").text
         assert "<bdi>document 0</bdi></h1>" in client.get("/documents/0").text
@@ -246,3 +267,25 @@ def test_internal_errors_are_not_reported_as_bad_requests(explorer: Explorer, mo
         assert client.post("/api/v1/infer", json=ask).status_code == 200
         monkeypatch.setattr(Explorer, "infer", broken)
         assert client.post("/api/v1/infer", json=ask).status_code == 500
+
+
+@pytest.mark.parametrize("with_documents", [False, True])
+def test_pages_say_whose_topics_they_show(with_documents: bool) -> None:
+    """A model of an earlier version, or from a cluster, lacks the topics of its training documents."""
+    model = TWDA.load(FORMATS / "model-1.bin")
+    assert not model._has_document_topics
+    corpus = Corpus.open(FORMATS / "corpus-1") if with_documents else None
+    with TestClient(create_app(Explorer(model, corpus, name="old"))) as old:
+        paths = ("/", "/topics/0", "/tags", "/tags/0", "/map", "/try", "/search?query=a")
+        pages = {path: old.get(path) for path in paths}
+    assert {answer.status_code for answer in pages.values()} == {200}
+    of_documents = (
+        "share of the topic in their documents",
+        "by the topics of their documents",
+        "documents of the tag;",
+    )
+    of_tags = ("in the words assigned to the tag;", "the words assigned to them", "in the words assigned to the tag")
+    for path, documents, tags in zip(("/topics/0", "/tags/0", "/map"), of_documents, of_tags, strict=True):
+        assert (documents in pages[path].text) == with_documents
+        assert (tags in pages[path].text) != with_documents
+    assert ("What its documents are about" in pages["/tags/0"].text) == with_documents

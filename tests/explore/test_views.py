@@ -40,7 +40,8 @@ def test_views_without_documents_have_no_quality_and_no_documents(bare: Explorer
     assert (view.quality, view.n_documents) == (None, None)
     assert views.topic(bare, 0).documents is None
     assert views.tag(bare, 0).documents is None
-    assert views.tag(bare, 0).document_topics is None
+    assert views.tag(bare, 0).weight is None
+    assert views.tag(bare, 0).document_topics  # of the training documents
 
 
 def test_overview_has_validation_perplexity_by_iteration(explorer: Explorer) -> None:
@@ -100,6 +101,10 @@ def test_document_has_the_weights_and_assignments_of_the_model(explorer: Explore
         if span.word >= 0:
             assert view.words[span.word].word == span.text.lower()
     assert not {tag.tag for tag in view.missing} & set(weights)
+    similar = explorer.model.similar_documents(4, explorer.documents, 8)
+    assert [one.id for one in view.similar] == [id for id, _ in similar]
+    assert [one.value for one in view.similar] == pytest.approx([value for _, value in similar])
+    assert 4 not in {one.number for one in view.similar}
 
 
 def test_new_text_is_described_like_a_document(explorer: Explorer) -> None:

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tagtopic import Corpus
 from tagtopic._core.memmap import TemporaryArrays
 from tagtopic._core.parallel import ThreadPool
-from tagtopic.engines.sampler import LocalSampler
+from tagtopic.engines.sampler import BLOCKS, LocalSampler
 from tagtopic.inference import reference
 from tagtopic.inference.gibbs import Assignments, SamplerPriors, document_key, uniform
 from tagtopic.inference.own_words import OwnWordCandidates, own_word_candidates
 from tagtopic.inference.types import Parameters, VariationalPosterior
+from tagtopic.inference.word_topics import word_topics_of
 
 
 def priors_of(rng: Any, shape: tuple[int, int, int], *, latent: bool) -> SamplerPriors:
@@ -25,7 +26,7 @@ def priors_of(rng: Any, shape: tuple[int, int, int], *, latent: bool) -> Sampler
     pi, mu, alpha, beta = (
         rng.uniform(0.1, 1.5, size).astype(np.float32) for size in (n_tags, n_topics, n_topics, n_words)
     )
-    return SamplerPriors(pi, 0.75, mu, alpha, beta, latent, *no_own_words(n_tags))
+    return SamplerPriors(pi, 0.75, mu, alpha, beta, latent, float(beta.sum(dtype=float)), *no_own_words(n_tags))
 
 
 def no_own_words(n_tags: int) -> tuple[Any, ...]:
@@ -41,7 +42,7 @@ def candidates_of(rng: Any, corpus: Corpus) -> OwnWordCandidates:
 
 def with_own_words(priors: SamplerPriors, candidates: OwnWordCandidates) -> SamplerPriors:
     own = candidates.tokens, candidates.prior, candidates.totals
-    return SamplerPriors(*priors[:6], *(np.asarray(values, np.float32) for values in own))
+    return SamplerPriors(*priors[:7], *(np.asarray(values, np.float32) for values in own))
 
 
 def sampler_of(
@@ -49,12 +50,15 @@ def sampler_of(
     n_topics: int,
     seed: int,
     *,
-    n_blocks: int,
+    n_blocks: int = BLOCKS,
+    n_rounds: int | None = None,
     latent: bool,
     candidates: OwnWordCandidates | None = None,
+    sparse: bool = False,
 ) -> LocalSampler:
     resources = ThreadPool(1), TemporaryArrays(), ExitStack()
-    sampler = LocalSampler(corpus, n_topics, *resources, n_blocks=n_blocks, candidates=candidates)
+    options: dict[str, Any] = {"n_blocks": n_blocks, "n_rounds": n_rounds, "candidates": candidates, "sparse": sparse}
+    sampler = LocalSampler(corpus, n_topics, *resources, **options)
     rng = np.random.default_rng(seed)
     starts, tag_counts = sampler.token_starts, np.diff(corpus.tags.indptr)
     choices = tag_counts + np.maximum(latent, tag_counts == 0)
@@ -78,6 +82,10 @@ def can_be_own(sampler: LocalSampler, tags: Any) -> Any:
             for _ in range(sampler.documents.counts[e]):
                 found.append(tags[len(found)] in positions)
     return np.array(found, bool)
+
+
+def documents_of_rounds(sampler: LocalSampler) -> list[list[int]]:
+    return [[d for part in parts for d in range(*part)] for parts in sampler.rounds]
 
 
 def state_of(sampler: LocalSampler) -> reference.GibbsState:
@@ -120,13 +128,21 @@ def corpora(draw: Any) -> Corpus:
 
 
 @settings(max_examples=60, deadline=None)
-@given(corpora(), st.integers(1, 70), st.booleans(), st.booleans(), st.integers(1, 6), st.integers(0, 2**31 - 1))
+@given(corpora(), st.integers(1, 70), *4 * [st.booleans()], st.integers(1, 6), st.integers(0, 2**31 - 1))
 def test_a_sweep_draws_what_its_twin_draws(
-    corpus: Corpus, n_topics: int, latent: bool, own_words: bool, n_blocks: int, seed: int
+    corpus: Corpus,
+    n_topics: int,
+    latent: bool,
+    own_words: bool,
+    sparse: bool,
+    interleaved: bool,
+    n_parts: int,
+    seed: int,
 ) -> None:
     rng = np.random.default_rng(seed)
     candidates = candidates_of(rng, corpus) if own_words else None
-    sampler = sampler_of(corpus, n_topics, seed, n_blocks=n_blocks, latent=latent, candidates=candidates)
+    parts = {"n_rounds" if interleaved else "n_blocks": n_parts}
+    sampler = sampler_of(corpus, n_topics, seed, **parts, latent=latent, candidates=candidates, sparse=sparse)
     priors = priors_of(rng, (corpus.n_words, corpus.n_tags, n_topics), latent=latent)
     if candidates is not None:
         priors = with_own_words(priors, candidates)
@@ -136,7 +152,7 @@ def test_a_sweep_draws_what_its_twin_draws(
         np.array([uniform(key, i) for i in range(2 * len(words))]) for key, words in zip(keys, state.words, strict=True)
     ]
     arguments = (*arguments_of(state, priors, candidates), uniforms)
-    expected, log_probability = reference.gibbs_sweep(state, sampler.blocks, *arguments)
+    expected, log_probability = reference.gibbs_sweep(state, documents_of_rounds(sampler), *arguments, sparse=sparse)
     assert sampler.sweep(priors, seed, 3) == pytest.approx(log_probability, rel=1e-4, abs=1e-4)
     found = state_of(sampler)
     for one, other in zip(found.topics + found.positions, expected.topics + expected.positions, strict=True):
@@ -149,6 +165,30 @@ def test_a_sweep_draws_what_its_twin_draws(
     if candidates is not None:
         pairs = found.own_words[candidates.tags, candidates.words]
         np.testing.assert_array_equal(sampler.counts.own_words, pairs)
+
+
+def test_the_sparse_rows_follow_the_counts_for_any_number_of_threads_and_after_a_restart() -> None:
+    rng = np.random.default_rng(2)
+    corpus = Corpus.from_counts(rng.poisson(0.8, (30, 12)).astype(np.int32), [["a"], ["a", "b"], []] * 10)
+    priors = priors_of(rng, (corpus.n_words, corpus.n_tags, 70), latent=True)
+    states = []
+    for n_threads in (1, 3):
+        resources = ThreadPool(n_threads), TemporaryArrays(), ExitStack()
+        sampler = LocalSampler(corpus, 70, *resources, n_blocks=7, sparse=True)
+        sampler.restore(sampler_of(corpus, 70, 4, n_blocks=7, latent=True).tokens)
+        for sweep in range(1, 4):
+            sampler.sweep(priors, 6, sweep)
+            if n_threads > 1 and sweep < 3:
+                sampler.restore(Assignments(*map(np.copy, sampler.tokens)))
+        rows: Any = sampler._word_topics
+        expected = word_topics_of(sampler.counts.word_topics, np.zeros(corpus.n_words, np.int64), ThreadPool(1))
+        np.testing.assert_array_equal(rows.sizes, expected.sizes)
+        for w in range(corpus.n_words):
+            found, other = (each.starts[w] + np.arange(each.sizes[w]) for each in (rows, expected))
+            np.testing.assert_array_equal(rows.topics[found], expected.topics[other])
+            np.testing.assert_array_equal(rows.counts[found], expected.counts[other])
+        states.append(key_of(sampler))
+    assert states[0] == states[1]
 
 
 TINY = Corpus.from_counts(np.array([[2, 0, 0], [0, 1, 1]], np.int32), [["a"], ["a", "b"]])
@@ -192,9 +232,12 @@ def total_variation(one: dict[bytes, float], other: dict[bytes, float]) -> float
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("latent", "own_words"), [(True, False), (False, False), (False, True)])
+@pytest.mark.parametrize(
+    ("latent", "own_words", "sparse"),
+    [(True, False, False), (False, False, False), (False, True, False), (True, False, True), (False, True, True)],
+)
 def test_with_blocks_of_one_document_the_stationary_distribution_is_the_posterior(
-    latent: bool, own_words: bool
+    latent: bool, own_words: bool, sparse: bool
 ) -> None:
     n_topics, n_sweeps, rng = 2, 30_000, np.random.default_rng(4)
     priors = priors_of(rng, (3, 2, n_topics), latent=latent)
@@ -202,8 +245,8 @@ def test_with_blocks_of_one_document_the_stationary_distribution_is_the_posterio
     if candidates is not None:
         priors = with_own_words(priors, candidates)
     expected = posterior_of(TINY, n_topics, priors, candidates)
-    sampler = sampler_of(TINY, n_topics, 1, n_blocks=99, latent=latent, candidates=candidates)
-    assert sampler.blocks == [(0, 1), (1, 2)]
+    sampler = sampler_of(TINY, n_topics, 1, n_blocks=99, latent=latent, candidates=candidates, sparse=sparse)
+    assert documents_of_rounds(sampler) == [[0], [1]]
     noise = 0.4 * np.sqrt(len(expected) / n_sweeps)  # of as many independent draws from a flat distribution
     assert total_variation(frequencies_of(sampler, priors, n_sweeps), expected) < noise
     # the same test tells other priors apart

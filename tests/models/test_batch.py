@@ -11,7 +11,7 @@ CORPUS = PLANTED.corpus
 
 
 def test_the_fit_ends_when_the_bound_has_converged() -> None:
-    loose = TWDA(4, random_state=0, tol=1e-4, tag_topic_prior=np.full(4, 0.5)).fit(CORPUS)
+    loose = TWDA(4, inference="cvb0", random_state=0, tol=1e-4, tag_topic_prior=np.full(4, 0.5)).fit(CORPUS)
     rises = np.diff(loose.bound_) / np.abs(loose.bound_[:-1])
     assert loose.converged_
     assert rises[-1] <= 1e-4

@@ -107,7 +107,13 @@ def test_arrays_of_other_shapes_are_refused(learning: str, tmp_path: Path, monke
     rising = count(1.0)
     monkeypatch.setattr(ValidationWords, "perplexity", lambda *_: next(rising))  # the best is not the last
     path = tmp_path / "fit"
-    settings: dict[str, Any] = {"learning": learning, "validation_fraction": 0.1, "random_state": 0, "tol": 0}
+    settings: dict[str, Any] = {
+        "inference": "cvb0",
+        "learning": learning,
+        "validation_fraction": 0.1,
+        "random_state": 0,
+        "tol": 0,
+    }
     TWDA(4, max_iter=2, checkpoint=path, **settings).fit(CORPUS)
     written = path.read_bytes()
     for wrong, message in WRONG_ARRAYS:
@@ -146,7 +152,7 @@ def test_an_invalid_history_is_damage(tmp_path: Path) -> None:
 
 
 def test_a_session_refuses_posteriors_of_other_documents() -> None:
-    parameters, _ = initial_parameters(TWDA(4, random_state=0), CORPUS)
+    parameters, _ = initial_parameters(TWDA(4, inference="map", random_state=0), CORPUS)
     expected = pytest.raises(ValueError, match=r"xi has the shape \(1,\): expected")
     with LocalEngine(1).session(CORPUS, parameters, "map") as session, expected:
         session.restore(session.posterior._replace(xi=session.posterior.xi[:1]))

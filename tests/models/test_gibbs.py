@@ -77,8 +77,35 @@ def test_a_resumed_fit_ends_with_the_same_bits(stopped_after: int, tmp_path: Pat
 
 
 def test_more_sweeps_begin_the_average_anew(tmp_path: Path) -> None:
-    fitted(max_iter=10, checkpoint=tmp_path / "fit")
-    same_bits(fitted(checkpoint=tmp_path / "fit"), fitted())
+    # priors that are not spread during burn-in, which becomes longer
+    settings: dict[str, Any] = {"latent_topic_prior": 0.1, "tag_weight_prior": 0.2}
+    fitted(max_iter=10, checkpoint=tmp_path / "fit", **settings)
+    same_bits(fitted(checkpoint=tmp_path / "fit", **settings), fitted(**settings))
+
+
+def test_the_latent_topics_prior_follows_the_topics_during_burn_in() -> None:
+    planted = make_tagged_corpus(400, 5, 12, 200, model="twda", latent_concentration=0.05, random_state=3)
+    model = TWDA(5, max_iter=60, **SETTINGS).fit(planted.corpus)
+    assert model.prior_updates_ == (10, 20, 30)
+    assert model.latent_topic_prior_.sum() == pytest.approx(0.5)  # 0.1 for each topic, as given to all
+    _, latent = model.tag_weights(planted.corpus, return_latent=True)
+    of_tags = model.tag_weights(planted.corpus) @ model.tag_topics_
+    of_latent = (model.transform(planted.corpus) - of_tags).sum(axis=0) / latent.sum()
+    assert np.corrcoef(model.latent_topic_prior_, of_latent)[0, 1] > 0.8
+    given = TWDA(5, max_iter=20, latent_topic_prior=0.1, tag_weight_prior=0.2, **SETTINGS).fit(planted.corpus)
+    assert given.prior_updates_ == ()
+    np.testing.assert_array_equal(given.latent_topic_prior_, 0.1)
+
+
+def test_the_prior_of_weights_follows_the_tags_tokens_during_burn_in() -> None:
+    true = np.tile([0.2, 2.0], 6)
+    planted = make_tagged_corpus(400, 4, 12, 150, weight_prior=true, tags_per_document=(2, 4), random_state=2)
+    model = TWDA(4, max_iter=40, **SETTINGS).fit(planted.corpus)
+    found, documents = model.tag_weight_prior_, planted.corpus.tag_sizes()
+    assert found @ documents / documents.sum() == pytest.approx(0.2)  # as given to all
+    assert found[true > 1].mean() > 2 * found[true < 1].mean()
+    given = TWDA(4, max_iter=20, tag_weight_prior=0.3, **SETTINGS).fit(planted.corpus)
+    np.testing.assert_array_equal(given.tag_weight_prior_, 0.3)
 
 
 @pytest.mark.parametrize("after", [3, 22])
@@ -96,8 +123,10 @@ def test_interruption_keeps_the_average_so_far(after: int) -> None:
 
 
 def test_parameters_are_averages_over_the_draws() -> None:
-    draws = [fitted(max_iter=n, burn_in=n - 1, own_words=False) for n in (20, 25, 30)]
-    average = fitted(max_iter=30, burn_in=15, thinning=5, own_words=False)
+    # priors that are not spread during burn-in
+    settings: dict[str, Any] = {"own_words": False, "latent_topic_prior": 0.1, "tag_weight_prior": 0.2}
+    draws = [fitted(max_iter=n, burn_in=n - 1, **settings) for n in (20, 25, 30)]
+    average = fitted(max_iter=30, burn_in=15, thinning=5, **settings)
     for name in ("components_", "tag_topics_"):
         expected = np.mean([getattr(draw, name) for draw in draws], axis=0)
         np.testing.assert_allclose(getattr(average, name), expected, rtol=1e-4)
@@ -238,7 +267,7 @@ def test_own_words_outlast_mini_batches() -> None:
 
 def test_own_words_are_for_the_sampler_only() -> None:
     with pytest.raises(ValueError, match="own_words=True"):
-        TWDA(2, own_words=True).fit(CORPUS)
+        TWDA(2, inference="cvb0", own_words=True).fit(CORPUS)
 
 
 def test_fractional_counts_are_refused() -> None:

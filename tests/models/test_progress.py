@@ -18,8 +18,13 @@ def test_every_phase_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         start_phase(bar, name, *numbers)
 
     monkeypatch.setattr(ProgressBar, "start_phase", recorded)
-    TWDA(2, max_iter=2, progress=True, random_state=0).fit(make_tagged_corpus(20, 2, 6, 30, random_state=0).corpus)
-    assert phases == ["starting", "fitting", "learning to predict tags"]
+    corpus = make_tagged_corpus(20, 2, 6, 30, random_state=0).corpus
+    model = TWDA(2, max_iter=2, progress=True, random_state=0).fit(corpus)
+    fitting = ["starting", "fitting", "averaging over the documents of tags"]
+    assert phases == fitting
+    model.predict_tags(corpus[:1])
+    model.predict_tags(corpus[:1])
+    assert phases == [*fitting, "learning to predict tags"]
 
 
 def test_the_status_has_bound_perplexity_speed_and_memory() -> None:

@@ -1,15 +1,21 @@
 """Rankings of words, topics, tags and documents by a fitted model."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.spatial.distance import euclidean, jensenshannon
 
 from tagtopic import TWDA, Corpus
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.models._queries import (
     MIN_WORDS,
+    PRIOR_DOCUMENTS,
+    TagMixes,
     distinctive_words,
     main_topics,
-    nearest_rows,
+    mix_distances,
+    nearest_mixes,
     suggest_names,
     top_by_share,
     word_lift,
@@ -98,6 +104,55 @@ def test_short_documents_are_listed_only_if_too_few_are_longer() -> None:
     assert top_by_share(shares, lengths, 3) == [(0, 0.9), (2, 0.7), (1, 0.5)]
 
 
+@pytest.mark.parametrize("distance", ["hellinger", "jensen-shannon"])
+def test_distances_of_topic_mixes_are_those_of_scipy_and_within_0_and_1(distance: str) -> None:
+    mixes = np.random.default_rng(0).dirichlet(np.full(4, 0.3), 20)
+    mixes[:3] = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0]])
+    found = mix_distances(mixes[0], mixes, distance)
+    expected: list[Any]
+    if distance == "hellinger":
+        expected = [np.sqrt(0.5) * euclidean(np.sqrt(mixes[0]), np.sqrt(mix)) for mix in mixes]
+    else:
+        expected = [float(jensenshannon(mixes[0], mix, base=2)) for mix in mixes]
+    np.testing.assert_allclose(found, np.array(expected, np.float64), atol=1e-12)
+    assert found[0] == 0.0
+    assert found[1] == pytest.approx(1.0)
+    assert nearest_mixes(mixes[0], mixes, 50, distance, leave_out=0)[0][0] != 0
+    assert len(nearest_mixes(mixes[0], mixes, 50, distance, leave_out=0)) == 19
+    with pytest.raises(ValueError, match="distance='cosine': expected one of 'hellinger'"):
+        mix_distances(mixes[0], mixes, "cosine")
+
+
+def test_similar_documents_have_similar_planted_topics(planted: TWDA) -> None:
+    """Neighbours by inferred topics are closer in the topics that documents were drawn from."""
+    truth = make_tagged_corpus(80, 3, 6, 40, random_state=0).document_topics
+    mixes = planted.transform(CORPUS)
+    near, far = [], []
+    for row in range(20):
+        ids = [int(id) for id, _ in planted.similar_documents(row, CORPUS, 5, topics=mixes)]
+        assert row not in ids
+        distances = mix_distances(truth[row], truth)
+        near.append(distances[ids].mean())
+        far.append(distances.mean())
+    assert np.mean(near) < 0.5 * np.mean(far)
+
+
+def test_similar_documents_to_a_document_counts_and_a_number_agree(model: TWDA, corpus: Corpus) -> None:
+    by_number = model.similar_documents(0, corpus, 3)
+    assert [id for id, _ in by_number] == ["2", "4", "6"]
+    assert by_number[0][1] == pytest.approx(1.0)
+    by_document = model.similar_documents(corpus[0], corpus, 4)
+    assert [id for id, _ in by_document] == ["0", "2", "4", "6"]
+    by_counts = model.similar_documents([[8, 2, 0, 0]], [[9, 1, 0, 0], [0, 0, 1, 1]], 1)
+    assert by_counts[0][0] == "0"
+    with pytest.raises(ValueError, match="query=20: there are 20 documents"):
+        model.similar_documents(20, corpus)
+    with pytest.raises(ValueError, match="no word or tag that the model knows"):
+        model.similar_documents([[0, 0, 0, 0]], corpus)
+    with pytest.raises(ValueError, match=r"topics has the shape \(3, 2\): expected \(20, 2\)"):
+        model.similar_documents(0, corpus, topics=np.ones((3, 2)))
+
+
 def test_an_unknown_topic_is_an_error_before_documents_are_read(planted: TWDA) -> None:
     with pytest.raises(ValueError, match="there is no topic 3"):
         planted.top_documents("nowhere.jsonl", 3)
@@ -108,11 +163,69 @@ def test_top_documents_have_the_ids_of_the_corpus(planted: TWDA) -> None:
     assert planted.top_documents(named, 1, 1)[0][0].startswith("film ")
 
 
-def test_nearest_rows_are_ranked_by_bhattacharyya_coefficient_without_the_row_itself() -> None:
-    topics = np.array([[0.5, 0.5, 0.0], [0.4, 0.6, 0.0], [0.0, 0.1, 0.9]])
-    found = nearest_rows(np.sqrt(topics), 0, ("a", "b", "c"), 5)
-    assert [name for name, _ in found] == ["b", "c"]
-    assert found[0][1] == pytest.approx(np.sqrt(topics[0] * topics[1]).sum())
+NAMES = ("common", "vampire", "dracula", "lucky", "everywhere")
+MEANS = np.array([[0.25, 0.25, 0.5], [0.6, 0.2, 0.2], [0.5, 0.25, 0.25], [0.98, 0.01, 0.01], [0.3, 0.25, 0.45]])
+DOCUMENTS = np.array([400.0, 80.0, 40.0, 1.0, 1000.0])
+
+
+def test_tags_with_few_documents_do_not_crowd_those_of_a_topic() -> None:
+    mixes = TagMixes(NAMES, MEANS, DOCUMENTS)
+    found = mixes.of_topic(0, 5)
+    assert [name for name, _ in found][:2] == ["vampire", "dracula"]  # not the tag of all documents, nor the lucky one
+    joint = DOCUMENTS * MEANS[:, 0]
+    assert dict(found) == pytest.approx(dict(zip(NAMES, joint / joint.sum(), strict=True)))
+
+
+def test_similar_tags_share_what_is_above_average_and_need_documents() -> None:
+    found = TagMixes(NAMES, MEANS, DOCUMENTS).nearest(NAMES.index("vampire"), 10)
+    assert found[0][0] == "dracula"
+    assert 0.7 < found[0][1] < 1
+    values = dict(found)
+    assert values["lucky"] < 0.4  # the same deviation, supported by one document
+    assert values["common"] < 0
+    assert [value for _, value in found] == sorted(values.values(), reverse=True)
+
+
+def test_a_similarity_is_a_cosine_of_deviations_times_the_others_reliability() -> None:
+    mixes = TagMixes(NAMES, MEANS, DOCUMENTS)
+    average = (DOCUMENTS[:, None] * MEANS).sum(axis=0) / DOCUMENTS.sum()
+    n = DOCUMENTS[:, None]
+    shrunk = (n * MEANS + PRIOR_DOCUMENTS * average) / (n + PRIOR_DOCUMENTS)
+    one, other = (np.sqrt(shrunk[i]) - np.sqrt(average) for i in (1, 2))
+    expected = one @ other / np.linalg.norm(one) / np.linalg.norm(other) * np.sqrt(40 / (40 + PRIOR_DOCUMENTS))
+    assert dict(mixes.nearest(1, 4))["dracula"] == pytest.approx(expected)
+
+
+def test_topics_of_a_tags_documents_are_the_mean_of_their_proportions(planted: TWDA) -> None:
+    proportions, tags = planted.transform(CORPUS), CORPUS.tags.toarray()
+    expected = (tags.T @ proportions) / tags.sum(axis=0)[:, None]
+    np.testing.assert_allclose(planted.tag_document_topics_, expected, rtol=1e-4)
+    ranked = planted.top_topics(CORPUS.tag_names[2], 3)
+    assert dict(ranked) == pytest.approx(dict(enumerate(expected[2].tolist())), rel=1e-4)
+    assert dict(planted.top_topics(CORPUS.tag_names[2], 3, of="tag")) == pytest.approx(
+        dict(enumerate(planted.tag_topics_[2].tolist()))
+    )
+    with pytest.raises(ValueError, match="of='words': expected one of 'documents', 'tag'"):
+        planted.top_topics(CORPUS.tag_names[2], of="words")
+
+
+def test_a_sampler_averages_the_topics_of_a_tags_documents_over_draws() -> None:
+    model = TWDA(3, inference="gibbs", max_iter=60, random_state=0, progress=False).fit(CORPUS)
+    tags = CORPUS.tags.toarray()
+    expected = (tags.T @ model.transform(CORPUS)) / tags.sum(axis=0)[:, None]
+    np.testing.assert_allclose(model.tag_document_topics_.sum(axis=1), 1.0, rtol=1e-5)
+    assert np.abs(model.tag_document_topics_ - expected).max() < 0.1
+    assert np.corrcoef(model.tag_document_topics_.ravel(), expected.ravel())[0, 1] > 0.98
+
+
+def test_a_partial_fit_averages_over_old_and_new_documents() -> None:
+    old, new = CORPUS[:50], CORPUS[50:]
+    model = TWDA(3, max_iter=5, random_state=0).fit(old)
+    before, n_old = model.tag_document_topics_.astype(float), old.tag_sizes()
+    model.partial_fit(new)
+    added = new.tags.toarray().T @ model.transform(new)
+    expected = (before * n_old[:, None] + added) / np.maximum(n_old + new.tag_sizes(), 1)[:, None]
+    np.testing.assert_allclose(model.tag_document_topics_, expected, rtol=1e-4)
 
 
 def test_main_topics_have_a_minimum_share_but_the_largest_is_always_there() -> None:

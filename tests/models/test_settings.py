@@ -13,7 +13,7 @@ CORPUS = make_tagged_corpus(300, 4, 12, 120, random_state=5).corpus
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"inference": "best"}, "inference='best': expected one of 'cvb0', 'gibbs', 'map', 'mixture', 'paper'"),
+        ({"inference": "best"}, "inference='best': expected one of 'auto', 'gibbs', 'cvb0', 'map', 'mixture', 'paper'"),
         ({"init": "best"}, "init='best'"),
         ({"dtype": "int8"}, "dtype='int8'"),
         ({"n_topics": 0}, "n_topics=0: expected a whole number from 1"),
@@ -72,6 +72,7 @@ def test_topics_have_to_fit_into_memory() -> None:
         check_memory(11, 1000, 4, memory=80_000)
 
 
+@pytest.mark.filterwarnings("ignore:there are 1000 topics for 40 documents")
 @pytest.mark.parametrize("model", [LDA, TWDA])
 def test_a_fit_whose_objective_is_not_finite_is_an_error(model: type[LDA] | type[TWDA]) -> None:
     counts = np.random.default_rng(0).poisson(1, (40, 12))  # exp(digamma(0.003)) is 0 in single precision

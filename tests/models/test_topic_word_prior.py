@@ -25,7 +25,7 @@ ESTIMATED: dict[str, Any] = {"topic_word_prior": "estimate", "random_state": 0}
 
 def after_iterations(beta: float) -> Any:
     """After a few iterations under this mean beta: the arguments of the update, and the counts behind psi."""
-    model = TWDA(20, topic_word_prior=beta, dtype="float64", random_state=0)
+    model = TWDA(20, inference="map", topic_word_prior=beta, dtype="float64", random_state=0)
     with hold_out_words(TRAIN, 0.4, 0) as (training, held):
         assert isinstance(held, ValidationWords)
         assert isinstance(training, Corpus)
@@ -92,7 +92,7 @@ def test_flatter_topics_have_a_larger_prior(kind: type[TagTopicModel]) -> None:
 def test_estimation_helps_where_the_default_is_wrong() -> None:
     corpus = make_tagged_corpus(300, 5, 20, 400, word_concentration=3.0, random_state=2).corpus
     train, test = corpus.split(0.5, 0)
-    given = LDA(20, max_iter=80, random_state=0).fit(train)
+    given = LDA(20, inference="cvb0", max_iter=80, random_state=0).fit(train)
     learnt = LDA(20, max_iter=80, **ESTIMATED).fit(train)
     assert learnt.perplexity(test) < given.perplexity(test)
 
@@ -113,7 +113,7 @@ def test_with_a_validation_fraction_the_best_iteration_is_kept() -> None:
 
 def test_without_validation_words_the_prior_keeps_its_initial_value() -> None:
     model = TWDA(4, max_iter=25, validation_fraction=0, **ESTIMATED).fit(TRAIN)
-    given = TWDA(4, max_iter=25, random_state=0).fit(TRAIN)
+    given = TWDA(4, inference="cvb0", max_iter=25, random_state=0).fit(TRAIN)
     np.testing.assert_array_equal(model.topic_word_prior_, given.topic_word_prior_)
 
 

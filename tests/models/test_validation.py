@@ -116,7 +116,7 @@ def test_validation_perplexity_agrees_with_dense_matrices(
         validate(fit, posterior, parallel)
 
     monkeypatch.setattr(ExpectationMaximisation, "_validate", recorded)
-    model = kind(4, validation_fraction=0.2, max_iter=1, random_state=3).fit(TRAIN)
+    model = kind(4, inference="cvb0", validation_fraction=0.2, max_iter=1, random_state=3).fit(TRAIN)
     assert model.validation_perplexity_[0] == pytest.approx(expected_perplexity(model, *calls[0]), rel=1e-5)
 
 

@@ -60,12 +60,15 @@ def test_the_result_is_a_local_maximum(leaning: TWDA) -> None:
     """Against dense matrices."""
     corpus = leaning.aligned(LEANING[1][:200])
     given, scored = weight_prior._token_split(corpus, 0.0)
-    counts, psi = scored.toarray(), leaning.parameters_.psi
+    prior = leaning.parameters_
+    counts, theta, own_words = scored.counts.toarray(), prior.theta, leaning.own_words_.toarray()
+    by_tag = (1 - own_words.sum(axis=1, keepdims=True)) * (theta @ prior.psi.T) + own_words
 
     def value(parameters: Any) -> float:
-        mixes = LocalEngine().infer(given, parameters, "map").topics
-        moves = np.log([parameters.pi[0] / 1.0, parameters.pi_latent / 5.0])
-        return float((counts * np.log(mixes @ psi.T + (counts == 0))).sum() - 0.5 * ((moves / 0.5) ** 2).sum())
+        found = LocalEngine().infer(given, parameters, "map")
+        probabilities = (found.topics - found.weights @ theta) @ prior.psi.T + found.weights @ by_tag
+        moves = np.log([parameters.pi[0] / prior.pi[0], parameters.pi_latent / prior.pi_latent])
+        return float((counts * np.log(probabilities + (counts == 0))).sum() - 0.5 * ((moves / 0.5) ** 2).sum())
 
     found = scale_weight_prior(leaning.parameters_, "map", corpus, 0.0, LocalEngine(1))
     best = value(found)

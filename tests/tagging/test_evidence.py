@@ -149,7 +149,7 @@ def evidence_within(index: TrainingIndex, queries: Queries, limits: te.SearchLim
         np.zeros((n, 12, te.N_EVIDENCE), np.float32),
         np.zeros((n, 12, te.N_REFERENCES), np.float32),
     )
-    te.gather_candidates(index, queries, 0, n, np.ones(12, bool), limits, found)
+    te.gather_candidates(index, queries, 0, n, np.ones(12, bool), limits, te.new_workspace(index), found)
     return found
 
 
@@ -187,9 +187,8 @@ def test_given_tags_have_the_same_evidence_as_candidates(limits: Limits) -> None
     index = build_index(vectors[:30], TAGS[:30], KINDS, NAMES, n_jobs=1, **limits)
     starts, tags = read_only(np.arange(0, 121, 12)), read_only(np.tile(np.arange(12, dtype=np.int32), 10))
     values, best = np.zeros((120, te.N_EVIDENCE), np.float32), np.zeros((120, te.N_REFERENCES), np.float32)
-    te.gather_given_tags(
-        index, queries_from_vectors(vectors[30:]), 2, 9, starts, tags, te.SearchLimits(50, 100, 0), values, best
-    )
+    limit, work = te.SearchLimits(50, 100, 0), te.new_workspace(index)
+    te.gather_given_tags(index, queries_from_vectors(vectors[30:]), 2, 9, starts, tags, limit, work, values, best)
     found = gather_evidence(index, queries_from_vectors(vectors[30:]), 12, np.ones(12, bool), 0, n_jobs=1)
     for i in range(2, 9):
         chosen = found.tags[i, : found.n_found[i]]
@@ -208,8 +207,9 @@ def test_a_given_tag_of_a_kind_without_candidates_is_compared_with_all_tags_of_i
     given = read_only(np.array([10, 8, 1], np.int32))
     values, best = np.zeros((3, te.N_EVIDENCE), np.float32), np.zeros((3, te.N_REFERENCES), np.float32)
     limits = te.SearchLimits(n_voters=1, n_neighbours=1, min_candidates=0)
+    work = te.new_workspace(index)
     te.gather_given_tags(
-        index, queries_from_vectors(vectors[[31]]), 0, 1, read_only(np.array([0, 3])), given, limits, values, best
+        index, queries_from_vectors(vectors[[31]]), 0, 1, read_only(np.array([0, 3])), given, limits, work, values, best
     )
     expected = evidence_of_one(vectors.toarray()[31], vectors.toarray()[:30], tags)
     np.testing.assert_allclose(values[:, te.CENTROID], expected[given, te.CENTROID], rtol=2e-4)

@@ -63,5 +63,5 @@ def test_words_that_no_tag_explains_are_assigned_to_the_latent_tag() -> None:
 
 
 def test_more_than_one_document_is_an_error() -> None:
-    with pytest.raises(ValueError, match="takes one document, not 24"):
+    with pytest.raises(ValueError, match="expected one document, not 24"):
         fitted(TWDA, "map").explain(CORPUS)

@@ -84,14 +84,18 @@ def twin_features(vectors: Any, regressions: tf.RegressionArrays, evidence: te.E
     """Return all features of the candidates of a query."""
     n, of_tag = evidence.n_found[query], regressions.number_of_tag
     weights = sp.csr_array((regressions.weights, regressions.numbers, regressions.starts), shape=(20, 3)).toarray()
-    log_odds = np.clip(vectors.toarray()[query] @ weights + regressions.intercepts, -tf.MAX_LOG_ODDS, tf.MAX_LOG_ODDS)
-    tags = evidence.tags[query, :n]
-    own = np.where(of_tag[tags] >= 0, log_odds[of_tag[tags]], 0)
-    features = twin_evidence_features(evidence.values[query, :n], evidence.references[query, :n])
-    return np.column_stack([features, own, of_tag[tags] >= 0])
+    margins = np.clip(vectors.toarray()[query] @ weights + regressions.intercepts, -tf.MAX_MARGIN, tf.MAX_MARGIN)
+    tags, values, references = evidence.tags[query, :n], evidence.values[query, :n], evidence.references[query, :n]
+    has = of_tag[tags] >= 0
+    own = np.where(has, margins[of_tag[tags]], 0)
+    squared = np.where(has, np.maximum(1 + own, 0) ** 2, 0)
+    by_frequency = own * np.log(values[:, te.FREQUENCY] + 0.5)
+    share = values[:, te.KNN_VOTE] / references[:, te.TOTAL_KNN_VOTE]
+    features = twin_evidence_features(values, references)
+    return np.column_stack([features, own, has, squared, by_frequency, values[:, te.CENTROID], share])
 
 
-def test_features_include_the_clipped_log_odds_of_the_tag_s_regression() -> None:
+def test_features_include_the_clipped_margin_of_the_tag_s_classifier() -> None:
     vectors, regressions, evidence = planted()
     found = np.full((8, 5, tf.N_FEATURES), 7, np.float32)
     tf.write_features(queries_from_vectors(vectors), evidence, regressions, found)
@@ -100,17 +104,17 @@ def test_features_include_the_clipped_log_odds_of_the_tag_s_regression() -> None
         expected = twin_features(vectors, regressions, evidence, query)
         np.testing.assert_allclose(found[query, :n], expected, rtol=1e-3, atol=1e-5)
         assert np.all(found[query, n:] == 7)
-    log_odds = np.abs(found[..., tf.N_EVIDENCE_FEATURES])
-    assert np.any(log_odds == tf.MAX_LOG_ODDS)
-    assert np.any((log_odds > 0) & (log_odds < 7))
+    margins = np.abs(found[..., tf.N_EVIDENCE_FEATURES])
+    assert np.any(margins == tf.MAX_MARGIN)
+    assert np.any((margins > 0) & (margins < 7))
 
 
-def test_regression_features_are_zero_without_regressions() -> None:
+def test_margins_are_zero_without_classifiers() -> None:
     vectors, _, evidence = planted()
     none = TagRegressions.none(20, 5).for_kernels()
     found = np.full((8, 5, tf.N_FEATURES), 7, np.float32)
     tf.write_features(queries_from_vectors(vectors), evidence, none, found)
-    assert not found[5, :5, tf.N_EVIDENCE_FEATURES :].any()
+    assert not found[5, :5, tf.N_EVIDENCE_FEATURES : tf.N_EVIDENCE_FEATURES + 4].any()
 
 
 @pytest.mark.parametrize("n", [1, 3, 5])

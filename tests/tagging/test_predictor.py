@@ -48,11 +48,14 @@ def test_planted_tags_are_found(model: TWDA) -> None:
 
 
 def test_the_likelihood_is_of_a_document_with_one_tag(model: TWDA) -> None:
-    """By hand: the topics of the tag and the latent tag, by their priors; in TWTM, which has none, of the tag alone."""
+    """By hand: the words of the tag and the latent tag, by their priors; in TWTM, which has none, of the tag alone."""
     twtm = TWTM(6, max_iter=5, random_state=0, progress=False).fit(TRAIN)
-    even = np.full((1, model.n_topics), 1 / model.n_topics)
-    for fitted, mixes in ((model, (model.tag_topics_ + 5 * even) / 6), (twtm, twtm.tag_topics_)):
-        scores = TEST[:20].counts @ np.log(mixes @ fitted.components_).T
+    latent = model.latent_topic_prior_ / model.latent_topic_prior_.sum() @ model.components_
+    shares = model.latent_weight_prior_ / (model.latent_weight_prior_ + model.tag_weight_prior_[:, None])
+    for fitted, share in ((model, shares), (twtm, 0)):
+        own_words = fitted.own_words_.toarray()
+        of_topics = (1 - own_words.sum(axis=1, keepdims=True)) * (fitted.tag_topics_ @ fitted.components_)
+        scores = TEST[:20].counts @ np.log((1 - share) * (of_topics + own_words) + share * latent).T
         best = [fitted.tag_names_[j] for j in scores.argmax(axis=1)]
         assert [tags[0][0] for tags in fitted.predict_tags(TEST[:20], 1, method="likelihood")] == best
 
@@ -114,7 +117,7 @@ def test_rare_dissimilar_tags_are_predicted_by_kind_and_do_not_change_the_others
     assert few == all_tags[:5]
 
 
-@pytest.mark.filterwarnings("ignore:none of the words")
+@pytest.mark.filterwarnings("ignore:none of the words", "ignore:1 of 1 texts have no word")
 def test_documents_without_known_words_get_the_most_common_tags(films: TWDA) -> None:
     (tags,) = films.predict_tags(["zzz qqq"])
     assert tags[0][1] == pytest.approx(0.5)

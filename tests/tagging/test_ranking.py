@@ -32,3 +32,18 @@ def test_ranked_tags_as_a_table() -> None:
         {"id": "d0", "rank": 2, "tag": "x", "weight": 0.2},
         {"id": "d2", "rank": 1, "tag": "x", "weight": 0.9},
     ]
+
+
+def test_tags_whose_intervals_overlap_share_a_place() -> None:
+    weights = sp.csr_array(np.array([[0.1, 0.6, 0.3]]))
+    low, high = sp.csr_array(np.array([[0.05, 0.5, 0.2]])), sp.csr_array(np.array([[0.15, 0.7, 0.55]]))
+    ranked = RankedTags.from_weights(weights, ("x", "y", "z"), low=low, high=high)
+    assert ranked.has_intervals
+    assert [(tag.tag, tag.place, tag.low, tag.high) for tag in ranked.with_intervals(0)] == [
+        ("y", 1, 0.5, 0.7),
+        ("z", 1, 0.2, 0.55),
+        ("x", 3, 0.05, 0.15),
+    ]
+    assert ranked.table(StringArray.of(["d"])).column("place").to_pylist() == [1, 1, 3]
+    with pytest.raises(ValueError, match="have no intervals"):
+        RankedTags.from_weights(weights, ("x", "y", "z")).with_intervals(0)

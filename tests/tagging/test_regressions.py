@@ -1,24 +1,27 @@
-"""One-vs-rest regressions of common tags, alone and as features of the tag predictor."""
+"""One-vs-rest linear classifiers of tags, alone and as features of the tag predictor."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.svm import LinearSVC
 
 from tagtopic.corpus import Corpus
 from tagtopic.tagging import TagPredictor
-from tagtopic.tagging.regressions import EPOCHS, INTERCEPT_STEP, TagRegressions, sgd_epoch
+from tagtopic.tagging.regressions import COST, TagRegressions, nearest_neighbours
 
 N_WORDS = 40
+N_TAGS = 11
 
 
 def tags_of_one_word(n: int, n_tags: int, seed: int = 0) -> tuple[Any, Any]:
-    """Return documents of random words; those with word j have tag j. The last tag is rare."""
+    """Return documents of random words; those with word j have tag j. The last tag is on four documents."""
     random = np.random.default_rng(seed)
     words = random.random((n, N_WORDS)) < 0.2
     tags = words[:, :n_tags].copy()
-    tags[20:, -1] = False
+    tags[:, -1] = np.cumsum(tags[:, -1]) * tags[:, -1] % 1000 <= 4
+    tags[:, -1] &= words[:, n_tags - 1]
     return sp.csr_array(words, dtype=np.float32) * np.float32(0.5), sp.csr_array(tags, dtype=np.int8)
 
 
@@ -29,59 +32,53 @@ def tags_of_two_words(n: int, n_tags: int, seed: int = 0) -> tuple[Any, Any]:
     return sp.csr_array(words, dtype=np.float32) * np.float32(0.25), sp.csr_array(tags, dtype=np.int8)
 
 
+def cyclic_neighbours(n: int) -> Any:
+    """The next three documents of each, in place of its nearest ones."""
+    return ((np.arange(n)[:, None] + np.arange(1, 4)) % n).astype(np.int32)
+
+
 def fitted(n_jobs: int | None = 1, **limits: int) -> TagRegressions:
-    return TagRegressions.fit(*tags_of_one_word(1500, 11), np.arange(1500), np.random.default_rng(0), n_jobs, **limits)
-
-
-def documents(random: np.random.Generator, n: int, n_words: int, n_tags: int) -> tuple[Any, Any]:
-    words = sp.csr_array(random.random((n, n_words)) * (random.random((n, n_words)) < 0.3), dtype=np.float32)
-    return words, sp.csr_array(random.random((n, n_tags)) < 0.3, dtype=np.int8)
-
-
-def test_an_epoch_equals_the_twin() -> None:
+    vectors, tags = tags_of_one_word(1500, N_TAGS)
     random = np.random.default_rng(0)
-    vectors, tags = documents(random, 12, 20, 5)
-    order, step, decay = random.permutation(12), 0.7, 0.01
-    weights, intercepts = random.normal(size=(20, 5)), random.normal(size=5)
-    expected, expected_intercepts = weights.copy(), intercepts.copy()
-    for d in order:
-        x, y = vectors.toarray()[d].astype(float), tags.toarray()[d]
-        error = 1 / (1 + np.exp(-(x @ expected + expected_intercepts))) - y
-        touched = x > 0
-        expected[touched] -= step * (np.outer(x, error) + decay * expected)[touched]
-        expected_intercepts -= INTERCEPT_STEP * step * error
-    parts = (
-        vectors.indptr.astype(np.int64), vectors.indices.astype(np.int32), vectors.data,
-        tags.indptr.astype(np.int64), tags.indices.astype(np.int32),
-    )  # fmt: skip
-    found, found_intercepts = weights.astype(np.float32), intercepts.astype(np.float32)
-    sgd_epoch(order, *parts, step, decay, found, found_intercepts)
-    assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
-    assert found_intercepts == pytest.approx(expected_intercepts, rel=1e-4, abs=1e-5)
+    return TagRegressions.fit(vectors, tags, np.arange(1500), cyclic_neighbours(1500), random, n_jobs, **limits)
 
 
-def test_common_tags_learn_their_word_and_rare_tags_have_no_regression() -> None:
+def test_a_classifier_equals_liblinear_on_the_same_documents() -> None:
+    random = np.random.default_rng(0)
+    words = sp.csr_array(random.random((60, N_WORDS)) * (random.random((60, N_WORDS)) < 0.3), dtype=np.float32)
+    labels = (words.toarray() @ random.normal(size=N_WORDS) > 0.3).astype(np.int8)
+    everybody = np.tile(np.arange(60, dtype=np.int32), (60, 1))
+    rows = np.arange(60)
+    found = TagRegressions.fit(words, sp.csr_array(labels[:, None]), rows, everybody, random, 1)
+    expected = LinearSVC(C=COST, loss="squared_hinge", intercept_scaling=1.0, tol=1e-6).fit(words, labels)
+    margins = words @ found.weights.toarray()[:, 0] + found.intercepts[0]
+    assert margins == pytest.approx(expected.decision_function(words), abs=0.2)  # TOLERANCE is 0.1
+
+
+def test_tags_learn_their_word_and_the_rarest_tags_have_no_classifier() -> None:
     found = fitted()
     assert found.number_of_tag.tolist() == [*range(10), -1]
     assert np.argmax(found.weights.toarray(), axis=0).tolist() == list(range(10))
-    vectors, tags = tags_of_one_word(300, 11, seed=1)
-    log_odds = vectors @ found.weights.toarray() + found.intercepts
-    assert np.mean((log_odds > 0) == (tags.toarray()[:, :10] > 0)) > 0.99
+    vectors, tags = tags_of_one_word(300, N_TAGS, seed=1)
+    margins = vectors @ found.weights.toarray() + found.intercepts
+    assert np.mean((margins > 0) == (tags.toarray()[:, :10] > 0)) > 0.99
 
 
-def test_only_the_given_rows_are_used() -> None:
-    vectors, tags = tags_of_one_word(1500, 11)
-    rows, random = np.arange(0, 1500, 2), np.random.default_rng
-    some, alone = (
-        TagRegressions.fit(*given, random(0), 1)
-        for given in ((vectors, tags, rows), (vectors[rows], tags[rows], np.arange(len(rows))))
+def test_documents_that_are_held_out_have_no_influence() -> None:
+    vectors, tags = tags_of_one_word(400, N_TAGS)
+    rows, neighbours = np.arange(0, 400, 2), cyclic_neighbours(400)
+    other = tags.toarray()
+    other[1::2] = 1 - other[1::2]
+    one, two = (
+        TagRegressions.fit(vectors, sp.csr_array(given), rows, neighbours, np.random.default_rng(0), 1)
+        for given in (tags, other)
     )
-    np.testing.assert_array_equal(some.weights.toarray(), alone.weights.toarray())
+    np.testing.assert_array_equal(one.weights.toarray(), two.weights.toarray())
 
 
-def test_the_result_does_not_depend_on_threads_and_blocks() -> None:
+def test_the_result_does_not_depend_on_threads_and_chunks() -> None:
     one = fitted()
-    other = fitted(n_jobs=3, block_tags=8)
+    other = fitted(n_jobs=3, chunk_entries=500)
     np.testing.assert_array_equal(one.intercepts, other.intercepts)
     np.testing.assert_array_equal(one.weights.toarray(), other.weights.toarray())
 
@@ -93,12 +90,6 @@ def test_a_tag_keeps_its_largest_weights() -> None:
         kept = np.flatnonzero(few[:, column])
         assert set(kept) == set(np.argsort(-np.abs(whole[:, column]))[:3])
         np.testing.assert_array_equal(few[kept, column], whole[kept, column])
-
-
-def test_the_numbers_of_documents_and_tags_are_limited() -> None:
-    vectors, _ = tags_of_one_word(1500, 11)
-    limited = fitted(max_entries=vectors.nnz // 2, max_updates=4 * EPOCHS * vectors.nnz // 2)
-    assert len(limited.intercepts) == 4
 
 
 def test_arrays_are_restored_with_more_words_and_tags_and_damage_is_an_error() -> None:
@@ -115,22 +106,34 @@ def test_arrays_are_restored_with_more_words_and_tags_and_damage_is_an_error() -
         "regression_intercepts": arrays["regression_intercepts"][1:],
     }.items():
         with pytest.raises(ValueError, match="do not fit together"):
-            TagRegressions.from_arrays({**arrays, name: value}, N_WORDS, 11)
+            TagRegressions.from_arrays({**arrays, name: value}, N_WORDS, N_TAGS)
 
 
-def test_regressions_improve_the_predictor_where_neighbours_are_weak_evidence() -> None:
+def test_classifiers_improve_the_predictor_where_neighbours_are_weak_evidence() -> None:
     vectors, tags = tags_of_two_words(900, 10)
     words, names = [f"w{i}" for i in range(N_WORDS)], [f"t{j}" for j in range(10)]
     corpus = Corpus.from_counts((vectors > 0).astype(np.int32), tags, words=words, tag_names=names)
-    without = TagPredictor(n_examples=100).fit(corpus)
-    having = TagPredictor(n_examples=100, min_regression_documents=500).fit(corpus)
+    having = TagPredictor(n_examples=100).fit(corpus)
+    arrays = having.to_arrays()
+    none = TagRegressions.none(N_WORDS, 10).to_arrays()
     asked, own = tags_of_two_words(200, 10, seed=1)
     counts = sp.csr_array((asked > 0).astype(np.int32))
 
-    def cross_entropy(predictor: TagPredictor) -> float:
+    def precision(predictor: TagPredictor) -> float:
         truth = own.toarray()
-        pairs = [(p, truth[i, int(tag[1:])]) for i, row in enumerate(predictor.predict(counts)) for tag, p in row]
-        return float(-np.mean([np.log2(p if right else 1 - p) for p, right in pairs]))
+        return float(np.mean([truth[i, int(row[0][0][1:])] for i, row in enumerate(predictor.predict(counts, n=1))]))
 
-    assert cross_entropy(having) < 0.7 * cross_entropy(without)
-    assert TagPredictor.from_arrays(having.to_arrays(), names) == having
+    assert precision(having) > 0.9
+    assert precision(having) > precision(TagPredictor.from_arrays({**arrays, **none}, names)) + 0.03
+    assert TagPredictor.from_arrays(arrays, names) == having
+
+
+def test_nearest_neighbours_leave_the_document_itself_out() -> None:
+    texts = ["a red ship", "a red ship at sea", "a green tree", "a green tree in a wood"] * 2
+    corpus = Corpus.from_texts(texts, [["x"]] * 8)
+    predictor = TagPredictor().fit(corpus)
+    index = predictor.index_
+    postings = (index.posting_weights, index.posting_documents, index.posting_starts)
+    vectors = sp.csr_array(sp.csc_array(postings, shape=(8, predictor.n_features_in_)))
+    found = nearest_neighbours(index, vectors, 1, n=1)
+    assert found[:, 0].tolist() == [4, 5, 6, 7, 0, 1, 2, 3]

@@ -8,6 +8,7 @@ from tagtopic import TWDA, Corpus
 from tagtopic.tagging import training_index as names
 from tagtopic.tagging.training_index import (
     SATURATION,
+    build_index,
     common_tags,
     document_vectors,
     frequent_words,
@@ -115,3 +116,17 @@ def test_shares_do_not_depend_on_the_order_of_a_set(monkeypatch: pytest.MonkeyPa
         found.append(names.name_shares(["a name"], words, idf).toarray())
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_numpy_and_kernels_index_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    idf = inverse_document_frequencies(COUNTS)
+    tags = sp.csr_array((RNG.random((100, 5)) < 0.3).astype(np.int8))
+    kinds, no_names = np.zeros(5, np.int64), sp.csr_array((30, 5), dtype=np.float32)
+    vectors = document_vectors(COUNTS, idf)
+    index = build_index(vectors, tags, kinds, no_names, 1)
+    monkeypatch.setattr(names, "SMALL", 0)
+    by_kernel = document_vectors(COUNTS, idf)
+    np.testing.assert_array_equal(vectors.data, by_kernel.data)
+    expected = build_index(vectors, tags, kinds, no_names, 1)
+    np.testing.assert_allclose(index.squared_norms, expected.squared_norms, rtol=1e-6)
+    np.testing.assert_allclose(index.squared_norms, ((tags.T @ vectors).toarray() ** 2).sum(axis=1), rtol=1e-5)

@@ -25,6 +25,10 @@ T = TypeVar("T", bound=np.generic)
 
 Name = TypeVar("Name")
 
+SMALL = 1 << 16
+"""Values of arrays up to which NumPy computes what a kernel computes beyond: a few milliseconds, which is less than
+loading compiled code takes, and far less than compiling it."""
+
 
 def read_only(array: NDArray[Any], dtype: type[np.generic] | None = None) -> NDArray[Any]:
     """Return a plain, C-contiguous, read-only view: Numba compiles anew for maps, other orders, writeable arrays."""
@@ -67,10 +71,16 @@ def take_row_range(offsets: Offsets, values: NDArray[T], start: int, stop: int) 
 
 
 def take_rows(offsets: Offsets, values: NDArray[T], rows: NDArray[np.int64]) -> tuple[Offsets, NDArray[T]]:
-    """Return any rows in any order, copied once and without an index array as long as the values."""
-    new_offsets = offsets_of(offsets[rows + 1] - offsets[rows])
+    """Return any rows in any order, copied once and, beyond ``SMALL``, without an index array as long as the values."""
+    lengths = offsets[rows + 1] - offsets[rows]
+    new_offsets = offsets_of(lengths)
+    if new_offsets[-1] <= SMALL:
+        return new_offsets, values[np.arange(new_offsets[-1]) + np.repeat(offsets[rows] - new_offsets[:-1], lengths)]
     new_values = np.empty(int(new_offsets[-1]), dtype=values.dtype)
-    _copy_rows(offsets, values, rows, new_offsets, new_values)
+    # as unsigned numbers of the same size, whose bits are copied: one kernel for each size
+    bits = f"u{values.dtype.itemsize}"
+    starts = read_only(offsets, np.int64)
+    _copy_rows(starts, read_only(values.view(bits)), read_only(rows, np.int64), new_offsets, new_values.view(bits))
     return new_offsets, new_values
 
 

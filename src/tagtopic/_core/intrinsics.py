@@ -1,4 +1,4 @@
-"""Intrinsics for kernels: arrays without reference counts, prefetching, atomic sums, vectorised dot products.
+"""Intrinsics for kernels: arrays without reference counts, prefetching, atomic sums, bits of floats, dot products.
 
 Compiled code counts the references of an array each time it is passed on or sliced, by atomic instructions: a fifteenth
 of the time of short documents. A borrowed array is not counted; the caller must keep its owner alive.
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
@@ -141,6 +142,42 @@ def _atomic_add(array: Any, row: Any, column: Any, value: Any) -> Callable[[Any,
         _add_at(array, (row * array.shape[1] + column) * array.itemsize, value)
 
     return matrix
+
+
+def bits_of(value: Any) -> Any:
+    """Return the bits of a float32 as an int32; numbers that are not negative have the order of their bits."""
+    return np.float32(value).view(np.int32)
+
+
+def float_of(bits: Any) -> Any:
+    """Return the float32 with the bits of an int32: the inverse of ``bits_of``."""
+    return np.int32(bits).view(np.float32)
+
+
+def _cast_bits(_: Any, value: Any, kind: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
+
+    return kind.instance_type(value, kind), generate
+
+
+_bits_as: Any = intrinsic(_cast_bits)
+
+
+@overload(bits_of)
+def _bits_of(value: Any) -> Callable[[Any], Any]:
+    def implementation(value: Any) -> Any:
+        return _bits_as(types.float32(value), types.int32)
+
+    return implementation
+
+
+@overload(float_of)
+def _float_of(bits: Any) -> Callable[[Any], Any]:
+    def implementation(bits: Any) -> Any:
+        return _bits_as(types.int32(bits), types.float32)
+
+    return implementation
 
 
 @compiled_reordering

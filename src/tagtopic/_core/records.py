@@ -79,6 +79,15 @@ class Records(Sequence[T], Generic[T]):
             return [found.names[i] for i in found.codes[self._order]]
         return found[self._order]
 
+    def where(self, kept: NDArray[Any]) -> Records[T]:
+        """Return the records for which ``kept``, in their order, is true."""
+        return Records(self._columns, self._make, self._order[kept])
+
+    def sorted_by(self, name: str, descending: bool = True) -> Records[T]:
+        """Return the records by a column of numbers, by default the largest first; ties stay in their order."""
+        values = -self.column(name) if descending else self.column(name)
+        return Records(self._columns, self._make, self._order[np.argsort(values, kind="stable")])
+
     def by(self, name: str) -> dict[str, Records[T]]:
         """Return the records of each name in a column of names, in their order."""
         found = self._columns[name]
@@ -105,6 +114,18 @@ class Records(Sequence[T], Generic[T]):
             else:
                 arrays[name] = pa.array(found[self._order])
         return pa.table(arrays)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return all columns as a data frame."""
+        from tagtopic._core.frames import frame_of
+
+        return frame_of(self.table(), backend)
+
+    def _repr_html_(self) -> str:
+        from tagtopic._core.frames import MAX_HTML_ROWS, html_of
+
+        table = self[: MAX_HTML_ROWS + 1].table()
+        return html_of(table.column_names, [list(row.values()) for row in table.to_pylist()])
 
 
 def _same(first: object, second: object) -> bool:

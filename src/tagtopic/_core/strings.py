@@ -16,6 +16,9 @@ from tagtopic._core.memmap import file_of
 
 MAX_STRINGS = 2**31 - 2
 
+FEW = 1 << 14
+"""Strings up to which a dictionary finds them: to load the compiled code would take longer."""
+
 
 class StringArray(Sequence[str]):
     """An immutable sequence of strings, packed: UTF-8 bytes end to end, and the offset where each begins.
@@ -223,6 +226,7 @@ class StringTable:
         self._offsets = np.zeros((1 << 8) + 1, dtype=np.int64)
         self._hashes = np.empty(1 << 8, dtype=np.uint64)
         self._slots = np.full(1 << 10, EMPTY, dtype=np.int32)
+        self._numbers: dict[str, int] = {}
 
     def __len__(self) -> int:
         return self._n
@@ -243,10 +247,19 @@ class StringTable:
     def find(self, strings: Iterable[str]) -> NDArray[np.int32]:
         """Return the number of each of these strings, -1 for those that are not in the table."""
         wanted = StringArray.of(strings)
+        if self._n <= FEW and len(wanted) <= FEW:
+            number_of = self._dictionary()
+            return np.fromiter((number_of.get(string, -1) for string in wanted), np.int32, len(wanted))
         numbers = np.empty(len(wanted), dtype=np.int32)
         arrays = (self._slots, self._hashes, self._offsets, self._bytes)
         _find_strings(*arrays, wanted.offsets, wanted.data, wanted.hashes(), numbers)
         return numbers
+
+    def _dictionary(self) -> dict[str, int]:
+        """The numbers of all strings, cached."""
+        if len(self._numbers) != self._n:
+            self._numbers = {string: number for number, string in enumerate(self.strings)}
+        return self._numbers
 
     def _reserve(self, n_strings: int, n_bytes: int) -> None:
         n = self._n + n_strings

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from tagtopic._core.arrays import Float64s, offsets_of
+from tagtopic._core.estimator import check_random_state
 from tagtopic.baselines.base import (
     ExternalBaseline,
     check_positive,

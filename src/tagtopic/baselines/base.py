@@ -13,11 +13,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.estimator import BaseEstimator, check_is_fitted, check_random_state
 from tagtopic._core.isolation import Arrays, ForeignLibraryError, run_isolated
 from tagtopic._core.optional import require
 from tagtopic._core.parallel import effective_n_jobs
@@ -276,7 +274,7 @@ class ExternalBaseline(TopicBaseline):
         return {**settings, "n_jobs": effective_n_jobs(self.n_jobs)}
 
 
-def check_settings(model: BaseEstimator, *, named_priors: Collection[str | None] = ()) -> None:
+def check_settings(model: Baseline, *, named_priors: Collection[str | None] = ()) -> None:
     """Raise for an invalid constructor argument; ``named_priors`` are accepted in place of a prior's number."""
     for name, value in model.get_params(deep=False).items():
         if name in WHOLE_NUMBERS:

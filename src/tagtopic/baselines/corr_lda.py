@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.estimator import check_random_state
 from tagtopic._core.jit import compiled, compiled_reordering
 from tagtopic._core.parallel import ThreadPool, cut_evenly
 from tagtopic.baselines.base import TopicBaseline, check_settings, normalise_rows, restrict_to_seen_words

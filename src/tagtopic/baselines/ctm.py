@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.utils import check_random_state
 
 from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.estimator import check_random_state
 from tagtopic._core.parallel import ThreadPool, cut_evenly
 from tagtopic.baselines.base import check_settings, restrict_to_seen_words
 from tagtopic.baselines.ctm_inference import CTMPosteriors, LogisticNormal, fold_in_logistic_normal, infer_documents

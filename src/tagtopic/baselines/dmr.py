@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from tagtopic._core.arrays import Float64s, Int32s
+from tagtopic._core.estimator import check_random_state
 from tagtopic._core.jit import compiled
 from tagtopic.baselines.base import (
     TopicBaseline,

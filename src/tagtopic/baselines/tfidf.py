@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from tagtopic._core.arrays import Float64s, owners_of
+from tagtopic._core.estimator import check_is_fitted
 from tagtopic.baselines.base import Baseline, check_corpus, without_unseen_tags
 from tagtopic.corpus import Corpus
 from tagtopic.models import _inputs

@@ -12,6 +12,7 @@ from tagtopic.cli import options
 from tagtopic.cli.inputs import FileOptions, model_and_corpus
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import Column, LazyRows, Result, check_output, emit
+from tagtopic.cli.results import titled
 
 if TYPE_CHECKING:
     from tagtopic.tagging.audit import TagReport
@@ -28,6 +29,14 @@ class Table(StrEnum):
     KINDS = "kinds"
 
 
+class Order(StrEnum):
+    """The orders of tags on documents."""
+
+    BOTH = "both"
+    RANDOM = "random"
+    SIBLING = "sibling"
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command(
@@ -36,6 +45,7 @@ def register(app: typer.Typer) -> None:
             "tagtopic audit movies.tagtopic movies.jsonl --text storyline --tags director,keywords",
             "tagtopic audit movies.tagtopic movies.jsonl --text storyline --tags keywords --about tags -o tags.csv",
             "tagtopic audit movies.tagtopic movies.jsonl --text storyline --tags stars --about duplicates --json",
+            "tagtopic audit m.tagtopic movies.jsonl --text storyline --tags stars --kinds stars --min-documents 10",
         ),
     )(audit)
 
@@ -54,8 +64,25 @@ def audit(
         ),
     ] = Table.ENTRIES,
     top: Annotated[
-        int | None, typer.Option("--top", "-n", min=1, help="Maximum number of rows, least plausible first.")
+        int | None, typer.Option("--top", "-n", min=1, help="Maximum number of rows, most suspicious first.")
     ] = None,
+    order: Annotated[
+        Order,
+        typer.Option("--order", help="First those that are most probably wrong, look random, or like a wrong sibling."),
+    ] = Order.BOTH,
+    kinds: Annotated[
+        str | None,
+        typer.Option(
+            "--kinds", "--kind", metavar="KIND,…", help="Only tags of these kinds (the part before the colon)."
+        ),
+    ] = None,
+    min_documents: Annotated[
+        int,
+        typer.Option("--min-documents", min=0, help="Only tags on at least this many other training documents."),
+    ] = 0,
+    below: Annotated[
+        float, typer.Option("--below", min=0.0, max=1.0, help="Only tags on documents with at most this plausibility.")
+    ] = 1.0,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -67,9 +94,10 @@ def audit(
 ) -> None:
     """Audit the tags of documents: find implausible and near-duplicate tags.
 
-    `plausibility` is the probability that a tag is one of its document's own rather than a random one, at even prior
-    odds, and `p` the share of random tags that would score as high. In JSON and files, `id` is the document's id and
-    `document_number` its number in the corpus, from 0, since ids may repeat.
+    `suspicion` is the probability that a tag is wrong. It combines two scores at even prior odds: `plausibility`, the
+    probability that the tag is one of its document's own rather than a random one, and `sibling`, the probability that
+    it was confused with a similar tag; the last column has the tag that fits better, if there is one. In JSON and
+    files, `id` is the document's id and `document_number` its number in the corpus, from 0, since ids may repeat.
     """
     check_output(output, model, *files)
     file_options = FileOptions.parse(
@@ -77,30 +105,34 @@ def audit(
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
     fitted, corpus = model_and_corpus(model, files, file_options, jobs=jobs, quiet=quiet)
-    report = fitted.audit_tags(corpus)
-    results = {
-        Table.ENTRIES: _entries, Table.TAGS: _tags, Table.DUPLICATES: _duplicates, Table.KINDS: _kinds,
-    }  # fmt: skip
+    report = fitted.audit_tags(
+        corpus, order=order, kinds=options.split_names(kinds), min_documents=min_documents, below=below
+    )
+    results = {Table.TAGS: _tags, Table.DUPLICATES: _duplicates, Table.KINDS: _kinds}
     max_lines = N_SHOWN if top is None else top
-    emit(results[about](report, top), as_json=as_json, output=output, quiet=quiet, max_lines=max_lines)
+    result = _entries(report, top, corpus.titles) if about is Table.ENTRIES else results[about](report, top)
+    emit(result, as_json=as_json, output=output, quiet=quiet, max_lines=max_lines)
 
 
-def _entries(report: TagReport, top: int | None) -> Result:
+def _entries(report: TagReport, top: int | None, titles: Sequence[str] | None) -> Result:
     entries = report.entries[:top]
     return Result(
-        title=f"{len(entries):,} tags on documents, least plausible first",
+        title=f"{len(entries):,} tags on documents, most suspicious first",
         columns=[
-            Column("document"), Column("tag"), Column("plausibility", number=True), Column("p", number=True),
-            Column("weight", number=True), Column("expected", number=True), Column("evidence against", ratio=1),
+            Column("document", one_line=True), Column("tag"), Column("suspicion", number=True),
+            Column("plausibility", number=True),
+            Column("sibling", number=True), Column("weight", number=True), Column("expected", number=True),
+            Column("evidence against", ratio=1), Column("better"),
         ],
         lines=[
-            [e.document, e.tag, f"{e.plausibility:.3f}", f"{e.p_value:.3f}", f"{e.weight:.2f}",
-             f"{e.expected_weight:.2f}", " ".join(e.disagreeing)]
+            [titled(e.document, titles, e.document_number), e.tag, f"{e.suspicion:.2f}", f"{e.plausibility:.2f}",
+             f"{e.wrong_sibling:.2f}", f"{e.weight:.2f}", f"{e.expected_weight:.2f}", " ".join(e.disagreeing),
+             e.sibling or ""]
             for e in entries[: N_SHOWN if top is None else top]
         ],
-        value=_records(entries),
-        rows=_records(entries, flat=True),
-        table=lambda: _rename_id(entries.table()),
+        value=_records(entries, titles=titles),
+        rows=_records(entries, flat=True, titles=titles),
+        table=lambda: _with_titles(_rename_id(entries.table()), titles),
     )  # fmt: skip
 
 
@@ -176,11 +208,23 @@ def _rename_id(table: Any) -> Any:
     return table.rename_columns(["id" if name == "document" else name for name in table.column_names])
 
 
-def _records(entries: Sequence[Any], *, flat: bool = False) -> LazyRows:
-    """Entries as dicts, without lists if ``flat``."""
+def _with_titles(table: Any, titles: Sequence[str] | None) -> Any:
+    """Put the titles of documents beside their ids."""
+    if titles is None:
+        return table
+    numbers = table.column("document_number").to_pylist()
+    return table.add_column(1, "title", [[titles[number] for number in numbers]])
+
+
+def _records(entries: Sequence[Any], *, flat: bool = False, titles: Sequence[str] | None = None) -> LazyRows:
+    """Entries as dicts, without lists if ``flat``; with the titles of their documents if there are any."""
 
     def row(i: int) -> dict[str, Any]:
-        record = {"id" if name == "document" else name: value for name, value in vars(entries[i]).items()}
+        record: dict[str, Any] = {}
+        for name, value in vars(entries[i]).items():
+            record["id" if name == "document" else name] = value
+            if name == "document" and titles is not None:
+                record["title"] = titles[entries[i].document_number]
         return {**record, "disagreeing": " ".join(record["disagreeing"])} if flat else record
 
     return LazyRows(len(entries), row)

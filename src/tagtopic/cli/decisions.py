@@ -27,11 +27,11 @@ from tagtopic.cli.results import topics_result
 
 if TYPE_CHECKING:
     from tagtopic.curation import Decision, Ledger
+    from tagtopic.curation.imports import ImportedFile
 
 PANEL = "Curate"
 
 LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="File of decisions, such as films.decisions.jsonl.")]
-Who = Annotated[str | None, typer.Option("--who", metavar="NAME", help="Who decides.", show_default="user name")]
 Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason.", show_default=False)]
 Kinds = Annotated[
     str,
@@ -73,6 +73,21 @@ def register(app: typer.Typer) -> None:
             "-o corrected.csv",
         ),
     )(apply)
+    group.command(
+        name="import",
+        epilog=examples(
+            "tagtopic decisions import films.decisions.jsonl answers.csv",
+            "tagtopic decisions import films.decisions.jsonl label-studio-export.json",
+            "tagtopic decisions import films.decisions.jsonl other.decisions.jsonl",
+            "tagtopic decisions import films.decisions.jsonl thesaurus.ttl --kind keyword --model films.tagtopic",
+        ),
+    )(import_decisions)
+    group.command(
+        epilog=examples(
+            "tagtopic decisions export films.decisions.jsonl -o decisions.csv",
+            "tagtopic decisions export films.decisions.jsonl -o thesaurus.ttl",
+        ),
+    )(export)
     app.add_typer(group, rich_help_panel=PANEL)
 
 
@@ -111,7 +126,7 @@ def add(
     model: Annotated[
         str | None, typer.Option("--model", metavar="MODEL", help="Model file, for decisions about its topics.")
     ] = None,
-    who: Who = None,
+    who: options.Who = None,
     why: Why = "",
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -144,7 +159,7 @@ def add(
 def undo(
     ledger: LedgerFile,
     entry: Annotated[str, typer.Argument(metavar="ID", help="Id of the decision, as in the log.")],
-    who: Who = None,
+    who: options.Who = None,
     why: Why = "",
     quiet: options.Quiet = False,
 ) -> None:
@@ -199,6 +214,85 @@ def apply(
             f"{found.removed:,} removed, {found.added:,} added",
             quiet=quiet,
         )
+
+
+def import_decisions(
+    ledger: LedgerFile,
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="CSV (or .tsv), JSON of Label Studio or Argilla, another ledger, or SKOS."),
+    ],
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="KIND", help="Kind of the tags of a thesaurus.", show_default="none")
+    ] = "",
+    language: Annotated[
+        str | None,
+        typer.Option("--language", metavar="CODE", help="Language of preferred names.", show_default="none, else en"),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="MODEL", help="Merge only tags of this model, matched with a thesaurus."),
+    ] = None,
+    who: options.Who = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Record the decisions of a file: all of them, or none if the file has an error.
+
+    A CSV file has decisions (columns what, document, tag, …, as `export` writes them) or answers to questions (as
+    `tagtopic review -o` writes them, with yes or no in the column answer). JSON files are exports of Label Studio and
+    Argilla, or ledgers. A thesaurus is SKOS (.ttl, .nt, .rdf) or a .tsv file with preferred names and alternatives; its
+    alternatives become merges. What the ledger has decided is left out, so that a file can be imported twice.
+    """
+    from tagtopic.curation.imports import read_decisions
+
+    opened = open_ledger(ledger, who, missing=True)
+    check_target(ledger, file)
+    tags = None if model is None else load_model(model).tag_names_
+    found = read_decisions(Path(file), opened, kind=kind, language=language, tags=tags)
+    if as_json:
+        print_json({"ledger": ledger, **vars(found)})
+    elif not quiet:
+        print_text(_describe_import(found, ledger))
+
+
+def _describe_import(found: ImportedFile, ledger: str) -> str:
+    parts = [f"recorded {found.recorded:,} decisions in {ledger}"]
+    counts = {"were decided before": found.known, "are not answered": found.unanswered}
+    parts += [f"{count:,} {label}" for label, count in counts.items() if count]
+    if found.disputed:
+        parts.append(f"{found.disputed:,} have different answers and are left open")
+    if found.ambiguous:
+        names = ", ".join(map(repr, found.ambiguous[:5]))
+        parts.append(f"{len(found.ambiguous):,} names belong to several concepts and are not merged: {names}")
+    return "; ".join(parts)
+
+
+def export(
+    ledger: LedgerFile,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="File to write: .csv, .ttl (SKOS) or .tsv.")
+    ],
+    quiet: options.Quiet = False,
+) -> None:
+    """Write decisions as CSV for spreadsheets, or merged tags as a thesaurus (SKOS in Turtle, or TSV)."""
+    from tagtopic._core.files import write_text
+    from tagtopic.curation.exchange import decision_csv
+    from tagtopic.curation.thesaurus import concepts_of, to_tsv, to_turtle
+
+    check_target(output, ledger)
+    opened = open_ledger(ledger)
+    suffix = Path(output).suffix.lower()
+    if suffix == ".csv":
+        text, size = decision_csv(opened), f"{len(opened):,} decisions"
+    elif suffix in (".ttl", ".tsv"):
+        concepts = concepts_of(opened.state)
+        text, size = (to_turtle if suffix == ".ttl" else to_tsv)(concepts), f"{len(concepts):,} concepts"
+    else:
+        raise ValueError(f"{output}: expected a name that ends in .csv (decisions), .ttl or .tsv (merged tags)")
+    with naming_errors(Path(output)):
+        write_text(Path(output), text)
+    notify(f"wrote {size} to {output}", quiet=quiet)
 
 
 def _parse_fields(what: str, fields: Sequence[str]) -> dict[str, Any]:

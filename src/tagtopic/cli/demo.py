@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from tagtopic.models import TWDA
 
 N_TOPICS = 40
+MAX_ITER = 120
+"""Fewer sweeps than the default: a demonstration should be quick, and its topics hardly change."""
+
 # well-known tags and objects of Python packages; those that are not installed are skipped
 WELL_KNOWN_TAGS = (
     "parameter:random_state", "parameter:axis", "parameter:encoding", "parameter:timeout", "raises:KeyError",
@@ -66,12 +69,10 @@ def demo(
             "--text", metavar="SENTENCE", help="Text to predict tags of.", show_default="prompt in a terminal"
         ),
     ] = None,
-    max_tags: Annotated[
-        int, typer.Option("--max-tags", min=1, help="Number of tags with a page in the report.")
-    ] = 1000,
+    max_tags: Annotated[int, typer.Option("--max-tags", min=1, help="Number of tags with a page in the report.")] = 200,
     max_documents: Annotated[
         int, typer.Option("--max-documents", min=1, help="Number of documents with a page in the report.")
-    ] = 200,
+    ] = 100,
     jobs: options.Jobs = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -86,7 +87,8 @@ def demo(
     notify("reading the documentation of the installed Python…", quiet=quiet)
     corpus = load_python_docs(package or None, keep_texts=True)
     notify("fitting the model…", quiet=quiet)
-    fitted = TWDA(topics, random_state=0, n_jobs=jobs, progress=False if quiet else None).fit(corpus)
+    settings: dict[str, Any] = {"max_iter": MAX_ITER, "random_state": 0, "n_jobs": jobs}
+    fitted = TWDA(topics, progress=False if quiet else None, **settings).fit(corpus)
     console = stdout_console(record=True)
     _show_model(console, fitted, corpus)
     _predict(console, fitted, text if text is not None else _ask_for_text(quiet=quiet))
@@ -104,7 +106,9 @@ def _write_report(path: Path, console: Console, model: TWDA, corpus: Corpus, max
     elif is_installed("jinja2"):
         from tagtopic.explore import Explorer, ReportLimits, write_report
 
-        write_report(Explorer(model, corpus, name="python-docs"), path, ReportLimits(max_tags, max_documents))
+        write_report(
+            Explorer(model, corpus, name="python-docs"), path, ReportLimits(max_tags, max_documents), progress=None
+        )
     else:
         notify("for an interactive report: pip install 'tagtopic[explore]'")
         write_text(path, console.export_html())

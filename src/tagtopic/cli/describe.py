@@ -27,6 +27,10 @@ def describe(
     stop_words: options.StopWords = None,
     keep_kinds: options.KeepKinds = None,
     drop_kinds: options.DropKinds = None,
+    drop_tag: options.DropTag = None,
+    bigrams: options.Bigrams = None,
+    stem: options.Stem = None,
+    keep_markup: options.KeepMarkup = False,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -39,7 +43,10 @@ def describe(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    rules = corpus_rules(min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds)
+    rules = corpus_rules(
+        min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds,
+        drop_tags=drop_tag, bigrams=bigrams, stem=stem, keep_markup=keep_markup,
+    )  # fmt: skip
     description = read_corpus(files, file_options, quiet=quiet, **rules).describe()
     if as_json:
         print_json(asdict(description))
@@ -107,7 +114,10 @@ def tags(
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show the topics, words and similar tags of a tag; without TAG, list the most frequent tags."""
+    """Show what the documents of a tag are about, what the tag itself adds, its words, and similar tags.
+
+    Without TAG, list the most frequent tags.
+    """
     check_output(output, model)
     if tag and kind:
         raise ValueError(f"--kind {kind} is for lists of tags: leave it out, or the tag {tag}")
@@ -125,7 +135,7 @@ def info(model: options.Model, as_json: options.Json = False) -> None:
         "file": model,
         "bytes": Path(model).stat().st_size,
         "kind": type(fitted).__name__,
-        "inference": fitted.inference,
+        "inference": fitted.inference_,
         "topics": len(fitted.components_),
         "words": len(fitted.words_),
         "tags": len(fitted.tag_names_),

@@ -107,7 +107,10 @@ def search_topics(
     model: Annotated[
         ModelName, typer.Option("--model", "-m", help="twda also uses untagged documents; lda ignores tags.")
     ] = ModelName.TWDA,
-    max_iter: Annotated[int, typer.Option("--max-iter", min=1, help="Maximum number of iterations per fit.")] = 200,
+    max_iter: Annotated[
+        int | None,
+        typer.Option("--max-iter", min=1, help="Maximum number of iterations per fit.", show_default=options.MAX_ITER),
+    ] = None,
     test_size: Annotated[
         float, typer.Option("--test-size", min=0.0, max=1.0, help="Share of held-out documents.")
     ] = 0.2,
@@ -126,6 +129,10 @@ def search_topics(
     stop_words: options.StopWords = None,
     keep_kinds: options.KeepKinds = None,
     drop_kinds: options.DropKinds = None,
+    drop_tag: options.DropTag = None,
+    bigrams: options.Bigrams = None,
+    stem: options.Stem = None,
+    keep_markup: options.KeepMarkup = False,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -146,7 +153,10 @@ def search_topics(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    rules = corpus_rules(min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds)
+    rules = corpus_rules(
+        min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds,
+        drop_tags=drop_tag, bigrams=bigrams, stem=stem, keep_markup=keep_markup,
+    )  # fmt: skip
     corpus = read_corpus(files, file_options, jobs=jobs, quiet=quiet, **rules)
     notify(f"read {corpus!r}", quiet=quiet)
     try:
@@ -166,6 +176,8 @@ def search_topics(
     if output:
         _write(searched, Path(output), quiet=quiet)
     emit(_search_result(searched), as_json=as_json)
+    if searched.advice:
+        notify(searched.advice, quiet=quiet)
 
 
 def _search_result(searched: TopicSearch) -> Result:
@@ -176,7 +188,12 @@ def _search_result(searched: TopicSearch) -> Result:
         title=f"recommended: {searched.recommended} topics",
         columns=[Column(name, number=True) for name in names],
         lines=[["-" if r[n] is None else format(r[n], formats.get(n, "d")) for n in names] for r in records],
-        value={"recommended": searched.recommended, "within": searched.within, "table": records},
+        value={
+            "recommended": searched.recommended,
+            "within": searched.within,
+            "advice": searched.advice,
+            "table": records,
+        },
         rows=records,
     )
 
@@ -190,3 +207,5 @@ def _write(searched: TopicSearch, folder: Path, *, quiet: bool) -> None:
         with atomic_file(folder / "plot.svg") as temporary:
             searched.plot().savefig(temporary, format="svg")
         notify(f"wrote {folder / 'plot.svg'}", quiet=quiet)
+    else:
+        notify("no plot.svg: a plot needs matplotlib, pip install 'tagtopic[experiments]'", quiet=quiet)

@@ -25,6 +25,8 @@ class ExperimentName(StrEnum):
     CLASSIFY = "classify"
     NOISE = "noise"
     SCALE = "scale"
+    REPLAY = "replay"
+    HYBRID = "hybrid"
     ALL = "all"
 
 
@@ -38,6 +40,8 @@ def register(app: typer.Typer) -> None:
             "tagtopic experiment classify --corpus films.jsonl --text plot --tags cast,genres --labels genres -o films",
             "tagtopic experiment tags --corpus papers.jsonl --kinds author --min-tag-documents 5 -o papers",
             "tagtopic experiment perplexity --corpus imdb/documents.twtm --output imdb --redo TWDA",
+            "tagtopic experiment replay --corpus imdb/documents.twtm --drop-duplicates --output imdb",
+            "tagtopic experiment hybrid --corpus papers.jsonl --kinds author --min-tag-documents 5 -o papers",
         ),
     )(experiment)
 
@@ -81,6 +85,9 @@ def experiment(
     documents: Annotated[
         int | None, typer.Option("--documents", min=10, help="Size of a random sample of the documents.")
     ] = None,
+    drop_duplicates: Annotated[
+        bool, typer.Option("--drop-duplicates", help="Drop near-duplicates, so that splits do not reward memory.")
+    ] = False,
     workers: Annotated[
         str | None, typer.Option("--workers", metavar="N,…", help="Numbers of Spark workers for scale; 0 for no Spark.")
     ] = None,
@@ -104,13 +111,15 @@ def experiment(
         text, tags, id_column, tag_separator, file_format,
         skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
     )  # fmt: skip
-    selection = Selection(labels, options.split_names(kinds), min_tag_documents, documents)
+    selection = Selection(labels, options.split_names(kinds), min_tag_documents, documents, drop_duplicates)
     plan = Plan(
         quick=quick, topics=_numbers(topics, "-k"), folds=folds, models=tuple(models) if models else None,
         workers=_numbers(workers, "--workers", least=0), jobs=jobs,
     )  # fmt: skip
     dataset = _dataset(corpus, file_options, selection, quick=quick, jobs=jobs, quiet=quiet)
     notify(f"on {dataset.corpus!r}", quiet=quiet)
+    for note in dataset.notes:
+        notify(note, quiet=quiet)
     chosen = [one for one in EXPERIMENT_NAMES if name in (ExperimentName.ALL, one)]
     if name is ExperimentName.ALL and dataset.labels is None:
         notify("classify is skipped: it needs --labels", quiet=quiet)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagtopic.cli import options
-from tagtopic.cli.inputs import FileOptions, load_model, read_corpus
+from tagtopic.cli.inputs import FileOptions, load_model, open_ledger, read_corpus
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import check_target, naming_errors, notify
 
 if TYPE_CHECKING:
+    from tagtopic.curation import Ledger
     from tagtopic.explore import Explorer
 
 Documents = Annotated[
@@ -39,6 +40,8 @@ def register(app: typer.Typer) -> None:
             "tagtopic serve movies.tagtopic",
             "tagtopic serve movies.tagtopic --corpus movies.jsonl --text storyline --tags director,stars --port 8100",
             "tagtopic serve movies.tagtopic --host 0.0.0.0 --token a-long-secret",
+            "tagtopic serve movies.tagtopic --corpus movies.jsonl --text storyline --tags keyword "
+            "--ledger movies.decisions.jsonl",
         ),
     )(serve)
 
@@ -49,6 +52,7 @@ def report(
     text: options.Text = None,
     tags: options.Tags = None,
     id_column: options.Id = None,
+    title: options.Title = None,
     tag_separator: options.TagSeparator = None,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
@@ -75,11 +79,11 @@ def report(
     check_target(output, *(given for given in (model, corpus, compare) if given is not None))
     file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
-        skip_errors=False, encoding=encoding, delimiter=delimiter,
+        skip_errors=False, encoding=encoding, delimiter=delimiter, title=title,
     )  # fmt: skip
     explorer = open_explorer(model, corpus, file_options, compare, name, jobs=jobs, quiet=quiet)
     with naming_errors(path):
-        write_report(explorer, path, ReportLimits(max_tags, max_documents))
+        write_report(explorer, path, ReportLimits(max_tags, max_documents), progress=False if quiet else None)
     notify(f"wrote {output} ({path.stat().st_size / 1e3:,.0f} kB)", quiet=quiet)
 
 
@@ -89,6 +93,7 @@ def serve(
     text: options.Text = None,
     tags: options.Tags = None,
     id_column: options.Id = None,
+    title: options.Title = None,
     tag_separator: options.TagSeparator = None,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
@@ -102,13 +107,29 @@ def serve(
     token: Annotated[
         str | None,
         typer.Option(
-            "--token", help="Require this token.", show_default="none on this machine, a random one on other addresses"
+            "--token",
+            help="Require this token.",
+            show_default="none on this machine, a random one on other addresses and with --ledger",
         ),
     ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            "--ledger",
+            metavar="FILE",
+            help="File of decisions, made if it is missing: adds a page to review the documents' tags.",
+        ),
+    ] = None,
+    predicted: options.Predicted = 5,
+    who: options.Who = None,
     jobs: options.Jobs = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Serve a model as web pages and as a JSON API (described in /api/v1/openapi.json)."""
+    """Serve a model as web pages and as a JSON API (described in /api/v1/openapi.json).
+
+    With --ledger, suspicious, missing and near-duplicate tags are reviewed in the browser, and the decisions recorded.
+    Several people may review at the same time.
+    """
     from tagtopic._core.optional import require
 
     require("fastapi", "uvicorn", "jinja2", extra="explore", purpose="tagtopic serve")
@@ -119,10 +140,16 @@ def serve(
         raise ValueError("--token is empty: give one, or leave the option out")
     file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
-        skip_errors=False, encoding=encoding, delimiter=delimiter,
+        skip_errors=False, encoding=encoding, delimiter=delimiter, title=title,
     )  # fmt: skip
-    explorer = open_explorer(model, corpus, file_options, compare, name, jobs=jobs, quiet=quiet)
-    is_random = token is None and not is_loopback(host)  # the address may be reachable by others
+    if ledger is not None and corpus is None:
+        raise ValueError("--ledger is for the review of documents: give them by --corpus")
+    opened = None if ledger is None else open_ledger(ledger, who, missing=True)
+    explorer = open_explorer(
+        model, corpus, file_options, compare, name, jobs=jobs, quiet=quiet, ledger=opened, predicted=predicted
+    )
+    # the address may be reachable by others; and a page of any other site could write to the ledger
+    is_random = token is None and (opened is not None or not is_loopback(host))
     if is_random:
         token = secrets.token_urlsafe(24)
     # a random token is in the address only, so that it is printed in any case
@@ -138,6 +165,8 @@ def open_explorer(
     *,
     jobs: int | None,
     quiet: bool,
+    ledger: Ledger | None = None,
+    predicted: int = 5,
 ) -> Explorer:
     """Load the models and documents of an explorer."""
     from tagtopic.explore import Explorer
@@ -154,6 +183,8 @@ def open_explorer(
         name=name or Path(model).stem,
         other=other,
         other_name="" if compare is None else Path(compare).stem,
+        ledger=ledger,
+        predicted=predicted,
     )
 
 

@@ -18,14 +18,14 @@ from tagtopic.cli.options import examples
 from tagtopic.cli.output import check_target, emit, naming_errors, notify, print_json, print_text
 from tagtopic.cli.results import topics_result
 from tagtopic.engines import ENGINES, WEIGHT_UPDATES, engine_class
-from tagtopic.inference.methods import DEFAULT, METHODS, method_of
+from tagtopic.inference.methods import AUTO, ESTIMATE, INITS, LEARNT, METHODS, method_of
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.corpus.interface import RemoteCorpus
     from tagtopic.models._base import TagTopicModel
 
-ESTIMATE = "estimate"
+PRIOR = f"NUMBER|{'|'.join(LEARNT)}"
 EXIT_INTERRUPTED = 130  # exit code of programs interrupted by Ctrl-C
 
 
@@ -35,6 +35,12 @@ class ModelName(StrEnum):
     TWDA = "twda"
     TWTM = "twtm"
     LDA = "lda"
+
+
+class Preset(StrEnum):
+    """Sets of settings."""
+
+    PAPER = "paper"
 
 
 class Learning(StrEnum):
@@ -47,9 +53,9 @@ class Learning(StrEnum):
 def _inference_method(name: str) -> str:
     """The name of an inference method, given by name or alias."""
     try:
-        return method_of(name).name
+        return name if name == AUTO else method_of(name).name
     except ValueError as error:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, METHODS))}.") from error
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, (AUTO, *METHODS)))}.") from error
 
 
 def register(app: typer.Typer) -> None:
@@ -62,6 +68,7 @@ def register(app: typer.Typer) -> None:
             "tagtopic fit movies.jsonl --text storyline --tags director -k 200 -o movies.tagtopic --resume",
             "tagtopic fit more.jsonl --text storyline --tags director --initial movies.tagtopic --ledger "
             "movies.decisions.jsonl -o more.tagtopic",
+            "tagtopic fit movies.jsonl --text storyline --tags director,stars --model twtm --preset paper -k 50",
             "zcat log.jsonl.gz | tagtopic fit - --text message --model lda -k 20 -o log.tagtopic",
             "tagtopic fit 'posts/*.parquet' --text body --tags labels --engine spark --master spark://host:7077",
         ),
@@ -82,23 +89,38 @@ def fit(
     model: Annotated[
         ModelName, typer.Option("--model", "-m", help="twda also uses untagged documents; lda ignores tags.")
     ] = ModelName.TWDA,
+    preset: Annotated[
+        Preset | None,
+        typer.Option(
+            "--preset",
+            help="paper: the article's algorithm as printed (its equations, maximum-likelihood priors, random start); "
+            "options that are given as well replace its settings.",
+        ),
+    ] = None,
     inference: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--inference",
             parser=_inference_method,
-            metavar=options.choices(METHODS),
-            help="Inference method: "
+            metavar=options.choices((AUTO, *METHODS)),
+            help="Inference method: auto (map for small corpora, gibbs where it can run, cvb0 elsewhere), "
             + ", ".join(f"{method.name} ({method.summary})" for method in METHODS.values())
             + ".",
+            show_default=AUTO,
         ),
-    ] = DEFAULT,
+    ] = None,
     learning: Annotated[
         Learning, typer.Option("--learning", help="online: a few passes over mini-batches.")
     ] = Learning.BATCH,
     max_iter: Annotated[
-        int, typer.Option("--max-iter", min=1, help="Maximum number of iterations; of gibbs, the number of sweeps.")
-    ] = 200,
+        int | None,
+        typer.Option(
+            "--max-iter",
+            min=1,
+            help="Maximum number of iterations; of gibbs, the number of sweeps.",
+            show_default=options.MAX_ITER,
+        ),
+    ] = None,
     burn_in: Annotated[
         int | None,
         typer.Option("--burn-in", min=0, help="Sweeps of gibbs before the first draw.", show_default="half of them"),
@@ -118,8 +140,9 @@ def fit(
         ),
     ] = None,
     tol: Annotated[
-        float, typer.Option("--tol", min=0.0, help="Stop when an iteration improves by less than this.")
-    ] = 1e-5,
+        float | None,
+        typer.Option("--tol", min=0.0, help="Stop when an iteration improves by less than this.", show_default="1e-5"),
+    ] = None,
     validation_fraction: Annotated[
         float | None,
         typer.Option(
@@ -141,10 +164,56 @@ def fit(
         str | None,
         typer.Option(
             "--tag-weight-prior",
-            metavar="NUMBER|estimate",
+            metavar=PRIOR,
             help="Dirichlet parameter of the tag weights: below 1 one tag tends to explain a document, above 1 the "
-            "weights tend to be even; estimate: estimated per tag.",
+            "weights tend to be even; estimate: estimated per tag; maximum-likelihood: without a hyper-prior.",
             show_default="1; 0.2 for gibbs",
+        ),
+    ] = None,
+    latent_weight_prior: Annotated[
+        str | None,
+        typer.Option(
+            "--latent-weight-prior",
+            metavar=PRIOR,
+            help="The same for the latent tag of twda.",
+            show_default="5; 1 for gibbs",
+        ),
+    ] = None,
+    latent_topic_prior: Annotated[
+        str | None,
+        typer.Option(
+            "--latent-topic-prior",
+            metavar=PRIOR,
+            help="Dirichlet parameter of the topics of the latent tag of twda, and of the documents of lda.",
+            show_default="3 / topics, at most 0.1",
+        ),
+    ] = None,
+    tag_topic_prior: Annotated[
+        str | None,
+        typer.Option(
+            "--tag-topic-prior",
+            metavar=PRIOR,
+            help="Prior tokens of each tag, spread over the topics; 0 or maximum-likelihood: no smoothing.",
+            show_default="2",
+        ),
+    ] = None,
+    topic_word_prior: Annotated[
+        str | None,
+        typer.Option(
+            "--topic-word-prior",
+            metavar=PRIOR,
+            help="Prior tokens of each word in each topic, on average; 0 or maximum-likelihood: no smoothing.",
+            show_default="0.07; 0.05 for gibbs",
+        ),
+    ] = None,
+    init: Annotated[
+        str | None,
+        typer.Option(
+            "--init",
+            parser=options.one_of(INITS),
+            metavar=options.choices(INITS),
+            help="Initial topics: merged (seeded from documents), nmf, random, or paper (random topics and tags).",
+            show_default="merged",
         ),
     ] = None,
     tag_predictor: Annotated[
@@ -172,6 +241,7 @@ def fit(
     ] = None,
     seed: options.Seed = 0,
     id_column: options.Id = None,
+    title: options.Title = None,
     tag_separator: options.TagSeparator = None,
     min_df: options.MinDf = None,
     min_tag_documents: options.MinTagDocuments = 1,
@@ -179,6 +249,10 @@ def fit(
     stop_words: options.StopWords = None,
     keep_kinds: options.KeepKinds = None,
     drop_kinds: options.DropKinds = None,
+    drop_tag: options.DropTag = None,
+    bigrams: options.Bigrams = None,
+    stem: options.Stem = None,
+    keep_markup: options.KeepMarkup = False,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -191,7 +265,8 @@ def fit(
             "--weight-update",
             parser=options.one_of(WEIGHT_UPDATES),
             metavar=options.choices(WEIGHT_UPDATES),
-            help="How a cluster estimates the prior of the tag weights, with --tag-weight-prior estimate.",
+            help="How a cluster estimates the prior of the tag weights, with --tag-weight-prior estimate or "
+            "maximum-likelihood.",
             show_default="driver",
         ),
     ] = None,
@@ -216,29 +291,36 @@ def fit(
     decisions = None if ledger is None else open_ledger(ledger)
     file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
-        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter, title=title,
     )  # fmt: skip
-    rules = corpus_rules(min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds)
-    settings = _weight_prior(model, tag_weight_prior)
+    rules = corpus_rules(
+        min_df, min_tag_documents, max_words, stop_words, keep_kinds, drop_kinds,
+        drop_tags=drop_tag, bigrams=bigrams, stem=stem, keep_markup=keep_markup,
+    )  # fmt: skip
+    priors = {
+        "tag_weight_prior": tag_weight_prior, "latent_weight_prior": latent_weight_prior,
+        "latent_topic_prior": latent_topic_prior, "tag_topic_prior": tag_topic_prior,
+        "topic_word_prior": topic_word_prior,
+    }  # fmt: skip
+    settings = _preset(preset, model) | _priors(model, priors)
+    given = {"inference": inference, "init": init, "max_iter": max_iter, "tol": tol}
+    settings |= {name: value for name, value in given.items() if value is not None}
     if not tag_predictor and model is not ModelName.LDA:  # which has no such setting
         settings["tag_predictor"] = False
     if own_words is not None:
         if model is ModelName.LDA:
             raise ValueError("--own-words and --no-own-words are for models with tags, and lda has none")
         settings["own_words"] = own_words
-    _check_weight_update(weight_update, engine, tag_weight_prior)
+    _check_weight_update(weight_update, engine, settings.get("tag_weight_prior"))
     if initial is not None:
         settings["initial"] = load_model(initial)
     settings |= _checkpoint_settings(target, checkpoint_every, resume=resume, quiet=quiet)
     estimator = estimator_class(model)(
         n_topics=topics,
-        inference=inference,
         learning=learning.value,
-        max_iter=max_iter,
         burn_in=burn_in,
         thinning=thinning,
         n_draws=n_draws,
-        tol=tol,
         validation_fraction=validation_fraction,
         patience=patience,
         random_state=seed,
@@ -287,24 +369,43 @@ def _stem(file: str) -> str:
     return name.strip(".") or "model"
 
 
-def _weight_prior(model: ModelName, given: str | None) -> dict[str, Any]:
-    """The estimator's setting for the prior of the tag weights."""
-    if given is None:
+def _preset(preset: Preset | None, model: ModelName) -> dict[str, Any]:
+    """The settings of a preset."""
+    if preset is None:
         return {}
     if model is ModelName.LDA:
-        raise ValueError(f"--tag-weight-prior {given} is for models with tags, and lda has none")
+        raise ValueError("--preset paper is for twtm and twda, the models of the article")
+    from tagtopic.models._published import published_settings
+
+    return published_settings(latent=model is ModelName.TWDA)
+
+
+def _priors(model: ModelName, given: dict[str, str | None]) -> dict[str, Any]:
+    """The estimator's settings for priors, as given."""
+    return {name: _prior(model, name, value) for name, value in given.items() if value is not None}
+
+
+def _prior(model: ModelName, name: str, value: str) -> Any:
+    option = f"--{name.replace('_', '-')} {value}"
+    if model is ModelName.LDA and name in ("tag_weight_prior", "tag_topic_prior"):
+        raise ValueError(f"{option} is for models with tags, and lda has none")
+    has_prior = model is ModelName.TWDA or (model is ModelName.LDA and name == "latent_topic_prior")
+    if name.startswith("latent") and not has_prior:
+        raise ValueError(f"{option} is for twda, whose documents have a latent tag")
+    if value in LEARNT:
+        return value
     try:
-        return {"tag_weight_prior": given if given == ESTIMATE else float(given)}
+        return float(value)
     except ValueError:
-        raise ValueError(f"--tag-weight-prior {given}: expected a number above 0, or {ESTIMATE}") from None
+        raise ValueError(f"{option}: expected a number above 0, or {' or '.join(LEARNT)}") from None
 
 
-def _check_weight_update(update: str | None, engine: str, prior: str | None) -> None:
+def _check_weight_update(update: str | None, engine: str, prior: Any) -> None:
     """Raise if the option would have no effect."""
     if update is not None and update not in ENGINES[engine].weight_updates:
         others = " or ".join(name for name, entry in ENGINES.items() if update in entry.weight_updates)
         raise ValueError(f"--weight-update {update} is for --engine {others}")
-    if update is not None and prior != ESTIMATE:
+    if update is not None and prior not in LEARNT:
         raise ValueError(
             f"--weight-update {update} is how the prior of the tag weights is learnt: add --tag-weight-prior "
             f"{ESTIMATE}, or leave it out"

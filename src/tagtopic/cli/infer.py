@@ -1,4 +1,4 @@
-"""`tagtopic rank`, `predict` and `transform`: inference on documents, on this machine or a cluster."""
+"""`tagtopic rank`, `predict`, `similar` and `transform`: inference on documents, on this machine or a cluster."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ from tagtopic.cli.inputs import (
 )
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import check_output, emit, notify
-from tagtopic.cli.results import predictions_result, topic_mixes_result, weights_result
+from tagtopic.cli.results import predictions_result, similar_result, topic_mixes_result, weights_result, with_titles
 from tagtopic.engines import ENGINES, engine_class
 
 N_SHOWN = 20  # documents in printed tables; --json and --output have all
+INTERVAL = 0.9
 TAG_WEIGHTS = "tag_weights"
 
 
@@ -46,8 +47,16 @@ def register(app: typer.Typer) -> None:
             "tagtopic predict movies.tagtopic new.jsonl --text storyline --kinds keywords -o tags.csv",
             "tagtopic predict movies.tagtopic - --text storyline --json < new.jsonl",
             "echo 'A heist goes wrong' | tagtopic predict movies.tagtopic -",
+            "tagtopic predict movies.tagtopic movies.jsonl --text storyline --tags keywords --given own --json",
         ),
     )(predict)
+    app.command(
+        rich_help_panel="Apply a model to documents",
+        epilog=examples(
+            "tagtopic similar movies.tagtopic movies.jsonl --text storyline --query 'a heist goes wrong'",
+            "tagtopic similar movies.tagtopic movies.jsonl --text storyline --tags stars --id title --like Heat --json",
+        ),
+    )(similar)
     app.command(
         rich_help_panel="Apply a model to documents",
         epilog=examples(
@@ -59,14 +68,72 @@ def register(app: typer.Typer) -> None:
     )(transform)
 
 
+def similar(
+    model: options.Model,
+    files: options.Inputs,
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="TEXT", help="Text to find similar documents to.")
+    ] = None,
+    query_id: Annotated[
+        str | None, typer.Option("--like", metavar="ID", help="Id of the document to find similar documents to.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", "-n", min=1, help="Number of documents.")] = 10,
+    distance: Annotated[
+        str, typer.Option("--distance", help="Distance of topic mixes: hellinger or jensen-shannon.")
+    ] = "hellinger",
+    text: options.Text = None,
+    tags: options.Tags = None,
+    id_column: options.Id = None,
+    tag_separator: options.TagSeparator = None,
+    file_format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+    skip_errors: options.SkipErrors = False,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find the documents whose topics are most similar to those of a text, or of one of the documents."""
+    if (query is None) == (query_id is None):
+        raise ValueError("give either --query TEXT or --like ID, so that it is clear what to compare with")
+    file_options = FileOptions.parse(
+        text, tags, id_column, tag_separator, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+    )  # fmt: skip
+    check_output(output, model, *files)
+    fitted, corpus = model_and_corpus(model, files, file_options, jobs=jobs, quiet=quiet)
+    asked: Any = query if query_id is None else _row_of(query_id, corpus)
+    ranked = fitted.similar_documents(asked, corpus, top, distance=distance)
+    title = f"documents most similar to {'the text' if query_id is None else query_id}"
+    emit(similar_result(title, ranked), as_json=as_json, output=output, quiet=quiet)
+
+
+def _row_of(name: str, corpus: Any) -> int:
+    """The number of the first document of this id."""
+    row = next((row for row, id in enumerate(corpus.ids) if id == name), None)
+    if row is None:
+        raise ValueError(f"--like {name}: there is no document of this id among the {len(corpus):,} of the files")
+    return row
+
+
 def rank(
     model: options.Model,
     files: options.Inputs,
     text: options.Text = None,
     tags: options.Tags = None,
     id_column: options.Id = None,
+    title: options.Title = None,
     tag_separator: options.TagSeparator = None,
     top: Annotated[int | None, typer.Option("--top", "-n", min=1, help="Maximum number of tags per document.")] = None,
+    intervals: Annotated[
+        bool,
+        typer.Option(
+            "--intervals",
+            help="Also 90% intervals of the weights, and places that tags with overlapping intervals share, in --json "
+            "and --output; printed tables always have them.",
+        ),
+    ] = False,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -86,8 +153,10 @@ def rank(
     options.check_engine(engine, master)
     file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
-        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter, title=title,
     )  # fmt: skip
+    if ENGINES[engine].on_cluster and intervals:
+        raise ValueError(f"--intervals are sampled on this machine only: leave out --engine {engine}")
     if ENGINES[engine].on_cluster:
         to = Destination(engine, master, output, as_json=as_json, quiet=quiet)
         apply_on_cluster(model, files, file_options, ["tag_weights", "latent_weight"], to, n_ranked=top)
@@ -98,20 +167,39 @@ def rank(
     corpus = read_corpus(files, file_options, model=fitted, jobs=jobs, quiet=quiet)
     ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
     warn_if_no_known_tags(fitted, corpus)
-    result = weights_result(_title(len(corpus), "tags by weight"), ranked, top)
-    emit(result, as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
+    sampled = None
+    if intervals or (output is None and not as_json):
+        part = corpus if intervals else corpus[:N_SHOWN]
+        with_ends = fitted.rank_tags(part, intervals=INTERVAL)
+        sampled = [with_ends.with_intervals(d) for d in range(len(part))]
+    result = weights_result(_title(len(corpus), "tags by weight"), ranked, top, sampled)
+    emit(with_titles(result, corpus), as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
 
 
 def predict(
     model: options.Model,
     files: options.Inputs,
     text: options.Text = None,
+    tags: options.Tags = None,
     id_column: options.Id = None,
+    title: options.Title = None,
+    tag_separator: options.TagSeparator = None,
     top: Annotated[int, typer.Option("--top", "-n", min=1, help="Number of tags per document.")] = 10,
     kinds: Annotated[
         str | None,
         typer.Option("--kinds", metavar="KIND,…", help="Only tags of these kinds (the part before the colon)."),
     ] = None,
+    given: Annotated[
+        str | None,
+        typer.Option("--given", metavar="own", help="own: use the tags that documents have, and predict others."),
+    ] = None,
+    exclude: Annotated[
+        str | None,
+        typer.Option("--exclude", metavar="TAG,…", help="Tags to leave out, or kinds with a colon, such as year:."),
+    ] = None,
+    reasons: Annotated[
+        bool, typer.Option("--reasons", help="Say why, in JSON: words, similar documents, other tags, name.")
+    ] = False,
     method: Annotated[
         str, typer.Option("--method", help="neighbours (calibrated probabilities) or likelihood (the article's score).")
     ] = "neighbours",
@@ -126,24 +214,36 @@ def predict(
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Predict tags of each document from its text."""
+    """Predict tags of each document from its text, and with `--given own` from the tags it has."""
     options.check_engine(engine, master)
-    no_tags = ""  # the documents' own tags are not used and need not be readable
+    if given not in (None, "own"):
+        raise ValueError(f"--given {given}: the only choice is own")
+    # unless they are given, the documents' own tags are not used and need not be readable
     file_options = FileOptions.parse(
-        text, no_tags, id_column, None, file_format,
-        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+        text, tags if given else "", id_column, tag_separator if given else None, file_format,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter, title=title,
     )  # fmt: skip
     if ENGINES[engine].on_cluster:
+        if given or exclude or reasons:
+            raise ValueError(f"--given, --exclude and --reasons are not available with --engine {engine}")
         to = Destination(engine, master, output, as_json=as_json, quiet=quiet)
         prediction = {"n_predicted": top, "kinds": options.split_names(kinds), "method": method}
         apply_on_cluster(model, files, file_options, ["predicted_tags"], to, **prediction)
         return
     check_output(output, model, *files)
     fitted, corpus = model_and_corpus(model, files, file_options, jobs=jobs, quiet=quiet)
-    predicted = fitted.predict_tags(corpus, top, method=method, kinds=options.split_names(kinds))
+    predicted = fitted.predict_tags(
+        corpus, top, method=method, kinds=options.split_names(kinds), given=given, exclude=options.split_names(exclude)
+    )
     documents = list(zip(corpus.ids, predicted, strict=True))
-    result = predictions_result(_title(len(corpus), "most probable tags"), documents)
-    emit(result, as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
+    why = None
+    if reasons:
+        why = [
+            fitted.reasons(corpus[i : i + 1], [tag for tag, _ in ranked], given=given)
+            for i, ranked in enumerate(predicted)
+        ]
+    result = predictions_result(_title(len(corpus), "most probable tags"), documents, why)
+    emit(with_titles(result, corpus), as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
 
 
 def transform(
@@ -152,6 +252,7 @@ def transform(
     text: options.Text = None,
     tags: options.Tags = None,
     id_column: options.Id = None,
+    title: options.Title = None,
     tag_separator: options.TagSeparator = None,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
@@ -168,7 +269,7 @@ def transform(
     options.check_engine(engine, master)
     file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
-        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter, title=title,
     )  # fmt: skip
     if ENGINES[engine].on_cluster:
         to = Destination(engine, master, output, as_json=as_json, quiet=quiet)
@@ -177,7 +278,7 @@ def transform(
     check_output(output, model, *files)
     fitted, corpus = model_and_corpus(model, files, file_options, jobs=jobs, quiet=quiet)
     result = topic_mixes_result(_title(len(corpus), "largest topics"), corpus.ids, fitted.transform(corpus))
-    emit(result, as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
+    emit(with_titles(result, corpus), as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
 
 
 def _title(n_documents: int, what: str) -> str:

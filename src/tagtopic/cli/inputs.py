@@ -39,6 +39,7 @@ class FileOptions:
     on_error: str
     encoding: str | None = None
     delimiter: str | None = None
+    title: str | None = None
 
     @classmethod
     def parse(
@@ -52,13 +53,16 @@ class FileOptions:
         skip_errors: bool,
         encoding: str | None = None,
         delimiter: str | None = None,
+        title: str | None = None,
     ) -> FileOptions:
         """Parse the values of the options."""
         on_error = "skip" if skip_errors else "raise"
         given = None if file_format is None else file_format.value
         tag_columns = [] if tags == "" else split_names(tags)  # no columns; None leaves the choice to the reader
         character = "\t" if delimiter == r"\t" else delimiter  # shells pass it on without replacing it
-        return cls(split_names(text), tag_columns, id_column, tag_separator, given, on_error, encoding, character)
+        return cls(
+            split_names(text), tag_columns, id_column, tag_separator, given, on_error, encoding, character, title
+        )
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `Corpus.read` that were given."""
@@ -119,6 +123,11 @@ def corpus_rules(
     stop_words: str | None,
     keep_kinds: str | None,
     drop_kinds: str | None,
+    *,
+    drop_tags: Sequence[str] | None = None,
+    bigrams: float | None = None,
+    stem: str | None = None,
+    keep_markup: bool = False,
 ) -> dict[str, Any]:
     """The text and tag rules that were given; the others keep the defaults of `Corpus.read`."""
     rules: dict[str, Any] = {"min_tag_documents": min_tag_documents}
@@ -132,6 +141,12 @@ def corpus_rules(
         rules["keep_kinds"] = split_names(keep_kinds)
     if drop_kinds is not None:
         rules["drop_kinds"] = split_names(drop_kinds)
+    if drop_tags:
+        from tagtopic.corpus import TagRules
+
+        rules["stop_tags"] = (*TagRules().stop_tags, *drop_tags)
+    given: dict[str, Any] = {"bigrams": bigrams, "stem": stem, "markup": "keep" if keep_markup else None}
+    rules |= {name: value for name, value in given.items() if value is not None}
     return rules
 
 
@@ -165,7 +180,9 @@ def read_corpus(
         **file_options.arguments(),
         **settings,
     )
-    if model is not None:
+    if not len(corpus):
+        notify(f"there are no documents in {', '.join(files)}", quiet=quiet)
+    elif model is not None:
         _warn_of_unknown_words(corpus)
     return corpus
 

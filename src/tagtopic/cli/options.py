@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tagtopic.engines import ENGINES
+from tagtopic.inference.methods import METHODS
 
 
 def examples(*lines: str) -> str:
@@ -43,8 +44,11 @@ class FileFormat(StrEnum):
     FILES = "files"
     PARQUET = "parquet"
     ARROW = "arrow"
+    EXCEL = "excel"
     TWTM = "twtm"
 
+
+MAX_ITER = f"{METHODS['gibbs'].defaults.max_iter} for gibbs, {METHODS['cvb0'].defaults.max_iter} otherwise"
 
 DEFAULT_ENGINE = next(iter(ENGINES))
 CLUSTERS = " or ".join(name for name, entry in ENGINES.items() if entry.on_cluster)
@@ -66,7 +70,8 @@ Inputs = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE…",
-        help="JSON Lines, CSV, TSV, Parquet or Arrow files (also .gz, .zst, .xz), globs, folders, a saved corpus, "
+        help="JSON, JSON Lines, CSV, TSV, Parquet, Arrow or Excel files (also .gz, .zst, .xz), globs, folders, a saved "
+        "corpus or dataset, "
         "or - for standard input: JSON Lines, or plain text with one document per line.",
     ),
 ]
@@ -75,6 +80,12 @@ Tags = Annotated[
     str | None, typer.Option("--tags", metavar="COLUMN,…", help="Columns with the tags, as lists or strings.")
 ]
 Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column with the document ids.")]
+Title = Annotated[
+    str | None,
+    typer.Option(
+        "--title", metavar="COLUMN", help="Column with titles.", show_default="title, or the first words of the text"
+    ),
+]
 TagSeparator = Annotated[
     str | None, typer.Option("--tag-separator", metavar="TEXT", help="Separator of the tags in a string.")
 ]
@@ -128,6 +139,33 @@ KeepKinds = Annotated[
 DropKinds = Annotated[
     str | None, typer.Option("--drop-kinds", metavar="KIND,…", help="Drop tags of these kinds, such as year.")
 ]
+DropTag = Annotated[
+    list[str] | None,
+    typer.Option("--drop-tag", metavar="TAG", help="Drop this tag, such as one on all documents (may be repeated)."),
+]
+Bigrams = Annotated[
+    float | None,
+    typer.Option(
+        "--bigrams",
+        min=-1.0,
+        max=1.0,
+        metavar="NPMI",
+        help="Join two words in sequence whose association is at least this, from -1 to 1; try 0.5.",
+        show_default="none",
+    ),
+]
+Stem = Annotated[
+    str | None,
+    typer.Option(
+        "--stem", metavar="LANGUAGE", help="Reduce words to stems, as of en or german.", show_default="no stemming"
+    ),
+]
+KeepMarkup = Annotated[
+    bool,
+    typer.Option(
+        "--keep-markup", help="Keep URLs, HTML tags and targets of Markdown links, which are otherwise left out."
+    ),
+]
 SkipErrors = Annotated[bool, typer.Option("--skip-errors", help="Skip unreadable rows instead of stopping.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Output = Annotated[
@@ -140,6 +178,8 @@ Output = Annotated[
     ),
 ]
 Ledger = Annotated[str, typer.Option("--ledger", metavar="FILE", help="File of decisions.")]
+Predicted = Annotated[int, typer.Option("--predicted", min=0, help="Missing tags to propose per document, at most.")]
+Who = Annotated[str | None, typer.Option("--who", metavar="NAME", help="Who decides.", show_default="user name")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Number of threads.", show_default="all cores")]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -34,11 +34,12 @@ Fields = Mapping[str, type]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a printed table."""
+    """A column of a printed table; cells of a number, or of ``one_line``, are cut instead of wrapped."""
 
     name: str
     number: bool = False
     ratio: int | None = None
+    one_line: bool = False
 
 
 class LazyRows(Sequence[Any]):
@@ -157,9 +158,9 @@ def print_table(result: Result, *, console: Console | None = None, max_lines: in
     has_header = any(column.name for column in result.columns)
     table = Table(box=None, pad_edge=False, header_style="dim", show_header=has_header)
     for column in result.columns:
-        table.add_column(
-            column.name, justify="right" if column.number else "left", ratio=column.ratio, no_wrap=column.number
-        )
+        justify: JustifyMethod = "right" if column.number else "left"
+        no_wrap = column.number or column.one_line
+        table.add_column(column.name, justify=justify, ratio=column.ratio, no_wrap=no_wrap)
     for line in result.lines[:max_lines]:
         table.add_row(
             *(Text(escape_controls(cell)) for cell in line)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from tagtopic.cli.output import Column, LazyRows, Result
 
 if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
     from tagtopic.models._base import TagTopicModel
+    from tagtopic.tagging.ranking import RankedTag
+    from tagtopic.tagging.reasons import TagReasons
 
 Ranked = Sequence[tuple[str, float]]
+
+TITLE_WIDTH = 40
+"""Characters of a title in printed tables."""
+
+EMPTY_TAG: dict[str, Any] = {"tag": None, "weight": None, "low": None, "high": None, "place": None}
+"""The row of a document without tags."""
 
 
 def topics_result(
@@ -64,12 +74,36 @@ def topics_result(
 def tags_result(model: TagTopicModel, chosen: Sequence[str], n_words: int = 5) -> Result:
     """Tags with their frequencies and main topics."""
     frequency = dict(zip(model.tag_names_, model.tag_frequencies_.tolist(), strict=True))
+    own_shares = dict(zip(model.tag_names_, model.own_words_.sum(axis=1).tolist(), strict=True))
     found = [(tag, frequency[tag], model.top_topics(tag, 3)) for tag in chosen]
+    itself = {tag: model.top_topics(tag, 3, of="tag") for tag in chosen}
+    own_words = {tag: model.top_own_words(tag, n_words) for tag in chosen}
+    has_own = any(own_words.values())
+    columns = [Column("tag"), Column("documents", number=True), Column("topics of its documents", ratio=3)]
+
+    def own(tag: str) -> list[str]:
+        if not has_own:
+            return []
+        return [f"{percent(own_shares[tag])} {names(own_words[tag])}" if own_words[tag] else "–"]
+
     return Result(
         title=f"{len(found):,} tags of {len(model.tag_names_):,}",
-        columns=[Column("tag"), Column("documents", number=True), Column("topics", ratio=1)],
-        lines=[[tag, percent(used), _format_topics(model, _main_topics(mix), n_words)] for tag, used, mix in found],
-        value=[{"tag": tag, "frequency": used, "topics": topic_records(model, mix)} for tag, used, mix in found],
+        columns=[*columns, Column("own words", ratio=2)] if has_own else columns,
+        lines=[
+            [tag, percent(used), _format_topics(model, _main_topics(mix), n_words), *own(tag)]
+            for tag, used, mix in found
+        ],
+        value=[
+            {
+                "tag": tag,
+                "frequency": used,
+                "topics": topic_records(model, mix),
+                "tag_topics": topic_records(model, itself[tag]),
+                "own_share": own_shares[tag],
+                "own_words": records(own_words[tag], "word"),
+            }
+            for tag, used, mix in found
+        ],
         rows=[
             {"tag": tag, "frequency": used, "topic": topic, "share": share}
             for tag, used, mix in found
@@ -81,9 +115,13 @@ def tags_result(model: TagTopicModel, chosen: Sequence[str], n_words: int = 5) -
 def tag_result(model: TagTopicModel, tag: str, n: int = 10) -> Result:
     """One tag: topics, words and similar tags."""
     mix, words, similar = model.top_topics(tag, n), model.tag_words(tag, n), model.similar_tags(tag, n)
+    itself = model.top_topics(tag, n, of="tag")
+    own_words = model.top_own_words(tag, n)
     lines = [
-        ["topics", _format_topics(model, _main_topics(mix), 6)],
+        ["its documents", _format_topics(model, _main_topics(mix), 6)],
+        ["the tag itself", _format_topics(model, _main_topics(itself), 6)],
         ["words", names(words)],
+        *([["own words", names(own_words)]] if own_words else []),
         ["similar", ", ".join(f"{name} {similarity:.2f}" for name, similarity in similar)],
     ]
     return Result(
@@ -93,19 +131,29 @@ def tag_result(model: TagTopicModel, tag: str, n: int = 10) -> Result:
         value={
             "tag": tag,
             "topics": topic_records(model, mix),
+            "tag_topics": topic_records(model, itself),
             "words": records(words, "word"),
+            "own_words": records(own_words, "word"),
             "similar": records(similar, "tag", "similarity"),
         },
         rows=[{"tag": tag, "topic": topic, "share": share} for topic, share in mix],
     )
 
 
-def weights_result(title: str, documents: Sequence[tuple[str, Ranked]], n: int | None = None) -> Result:
+def weights_result(
+    title: str,
+    documents: Sequence[tuple[str, Ranked]],
+    n: int | None = None,
+    intervals: Sequence[Sequence[RankedTag]] | None = None,
+) -> Result:
     """The n tags of largest weight of each document, and the weight of its latent tag (``no_tag``).
 
-    A document without tags has one row with an empty tag.
+    A document without tags has one row with an empty tag. ``intervals`` may be of the first documents only; if they
+    are of all, they are part of JSON and of files.
     """
     found = [(name, tags[:n], max(0.0, 1.0 - sum(weight for _, weight in tags))) for name, tags in documents]
+    if intervals is not None:
+        return _interval_result(title, found, [tags[:n] for tags in intervals])
     return Result(
         title=title,
         columns=[Column("document"), Column("no tag", number=True), Column("tags", ratio=1)],
@@ -120,13 +168,50 @@ def weights_result(title: str, documents: Sequence[tuple[str, Ranked]], n: int |
     )
 
 
-def predictions_result(title: str, documents: Sequence[tuple[str, Ranked]]) -> Result:
-    """The most probable tags of each document."""
+def _interval_result(
+    title: str, found: Sequence[tuple[str, Ranked, float]], intervals: Sequence[Sequence[RankedTag]]
+) -> Result:
+    def lines(i: int) -> list[str]:
+        name, tags, rest = found[i]
+        shown = _with_ties(intervals[i]) if i < len(intervals) else _with_values(tags)
+        return [name, f"{rest:.2f}", shown]
+
+    plain = weights_result(title, [(name, tags) for name, tags, _ in found])
+    value, rows, fields = plain.value, plain.rows, plain.fields
+    if len(intervals) == len(found):
+        value = [
+            {"id": name, "tags": [asdict(tag) for tag in tags], "no_tag": rest}
+            for (name, _, rest), tags in zip(found, intervals, strict=True)
+        ]
+        rows = [
+            {"id": record["id"], "rank": rank, **tag, "no_tag": record["no_tag"]}
+            for record in value
+            for rank, tag in _numbered(record["tags"])
+        ]
+        ends = {"low": float, "high": float, "place": int}
+        fields = {"id": str, "rank": int, "tag": str, "weight": float, **ends, "no_tag": float}
+    return Result(
+        title=f"{title} (90% intervals; = between tags whose order is not certain)",
+        columns=plain.columns,
+        lines=LazyRows(len(found), lines),
+        value=value,
+        rows=rows,
+        fields=fields,
+    )
+
+
+def predictions_result(
+    title: str, documents: Sequence[tuple[str, Ranked]], reasons: Sequence[Sequence[TagReasons]] | None = None
+) -> Result:
+    """The most probable tags of each document, and in JSON the reasons for them."""
+    values = [{"id": name, "tags": records(tags, "tag")} for name, tags in documents]
+    for value, found in zip(values, reasons or (), strict=bool(reasons)):
+        value["reasons"] = [reason.to_record() for reason in found]
     return Result(
         title=title,
         columns=[Column("document"), Column("tags", ratio=1)],
         lines=[[name, _with_values(tags)] for name, tags in documents],
-        value=[{"id": name, "tags": records(tags, "tag")} for name, tags in documents],
+        value=values,
         rows=[
             {"id": name, "rank": rank, "tag": tag, "probability": probability}
             for name, tags in documents
@@ -134,6 +219,44 @@ def predictions_result(title: str, documents: Sequence[tuple[str, Ranked]]) -> R
         ],
         fields={"id": str, "rank": int, "tag": str, "probability": float},
     )
+
+
+def similar_result(title: str, ranked: Ranked) -> Result:
+    """The documents most similar to another."""
+    return Result(
+        title=title,
+        columns=[Column("document", ratio=1), Column("similarity", number=True)],
+        lines=[[name, f"{value:.3f}"] for name, value in ranked],
+        value=records(ranked, "id", "similarity"),
+        rows=[{"rank": rank, "id": name, "similarity": value} for rank, name, value in _enumerate_ranked(ranked)],
+        fields={"rank": int, "id": str, "similarity": float},
+    )
+
+
+def with_titles(result: Result, corpus: Corpus) -> Result:
+    """Put the titles of documents beside their ids, in a result with one line and one record per document."""
+    titles = corpus.titles
+    if titles is None or len(titles) != len(result.lines):
+        return result
+
+    def line(i: int) -> list[str]:
+        name, *rest = result.lines[i]
+        return [titled(name, titles, i), *rest]
+
+    def record(i: int) -> dict[str, Any]:
+        name, *rest = result.value[i].items()
+        return dict([name, ("title", titles[i]), *rest])
+
+    n = len(result.lines)
+    return replace(result, lines=LazyRows(n, line), value=LazyRows(n, record))
+
+
+def titled(name: str, titles: Sequence[str] | None, number: int) -> str:
+    """The id of a document with its title, if it has one, cut to fit a column."""
+    title = "" if titles is None else titles[number]
+    if not title:
+        return name
+    return f"{name}: {title if len(title) <= TITLE_WIDTH else title[: TITLE_WIDTH - 1] + '…'}"
 
 
 def topic_mixes_result(title: str, ids: Sequence[str], mixes: Any) -> Result:
@@ -219,6 +342,21 @@ def _format_topics(model: TagTopicModel, mix: Sequence[tuple[int, float]], n_wor
 
 def _enumerate_ranked(ranked: Ranked) -> list[tuple[int | None, str | None, float | None]]:
     return [(rank, name, value) for rank, (name, value) in enumerate(ranked, 1)]
+
+
+def _numbered(tags: Sequence[dict[str, Any]]) -> list[tuple[int | None, dict[str, Any]]]:
+    """Tags with their ranks; an empty one if there are none."""
+    return [*enumerate(tags, 1)] or [(None, EMPTY_TAG)]
+
+
+def _with_ties(tags: Sequence[RankedTag]) -> str:
+    """Tags by weight, with their intervals; = before a tag that may be as heavy as the one before."""
+    parts: list[str] = []
+    for i, tag in enumerate(tags):
+        if i:
+            parts.append("=" if tag.place == tags[i - 1].place else ">")
+        parts.append(f"{tag.tag} {tag.weight:.2f} ({tag.low:.2f}–{tag.high:.2f})")
+    return " ".join(parts)
 
 
 def _with_values(tags: Ranked) -> str:

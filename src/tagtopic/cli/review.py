@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,13 +12,14 @@ import typer
 from tagtopic.cli import options
 from tagtopic.cli.inputs import FileOptions, load_model, open_ledger, read_corpus
 from tagtopic.cli.options import examples
-from tagtopic.cli.output import notify, print_text
+from tagtopic.cli.output import check_target, naming_errors, notify, print_text
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.curation import Candidate, ReviewQueue
 
 TEXT_CHARACTERS = 700
+TOOLS = ("label-studio", "argilla")
 KEYS = "y yes, n no, s skip, u undo, q quit"
 
 
@@ -25,7 +28,9 @@ def register(app: typer.Typer) -> None:
     app.command(
         rich_help_panel="Curate",
         epilog=examples(
-            "tagtopic review films.tagtopic films.jsonl --text plot --tags keyword --ledger films.decisions.jsonl"
+            "tagtopic review films.tagtopic films.jsonl --text plot --tags keyword --ledger films.decisions.jsonl",
+            "tagtopic review films.tagtopic films.jsonl --text plot --tags keyword --ledger films.decisions.jsonl "
+            "-o questions.csv",
         ),
     )(review)
 
@@ -37,13 +42,18 @@ def review(
     text: options.Text = None,
     tags: options.Tags = None,
     id_column: options.Id = None,
+    title: options.Title = None,
     tag_separator: options.TagSeparator = None,
-    predicted: Annotated[
-        int, typer.Option("--predicted", min=0, help="Missing tags to propose per document, at most.")
-    ] = 5,
-    who: Annotated[
-        str | None, typer.Option("--who", metavar="NAME", help="Who decides.", show_default="user name")
+    predicted: options.Predicted = 5,
+    who: options.Who = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the questions to a file (.csv, .json) instead."),
     ] = None,
+    tool: Annotated[
+        str, typer.Option("--tool", metavar="NAME", help="What a .json file is for: label-studio or argilla.")
+    ] = "label-studio",
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Questions to write, at most.")] = 200,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -55,22 +65,53 @@ def review(
 
     The decision that is expected to repair most comes first. Answers are read from standard input, one per line: y
     (yes), n (no), s (skip), u (undo the last decision), q (quit). Decisions of earlier reviews are not asked again.
+    `tagtopic serve --ledger` asks the same questions in a browser. With --output they are written to a file for a
+    spreadsheet, Label Studio or Argilla; `tagtopic decisions import` records the answers.
     """
     from tagtopic.curation.queue import ReviewQueue, candidates_of
 
+    if output is not None:
+        _check_questions(output, tool, model, *files, ledger)
     opened = open_ledger(ledger, who, missing=True)
     file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
-        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter, title=title,
     )  # fmt: skip
     fitted = load_model(model, jobs)
     corpus = read_corpus(files, file_options, model=fitted, jobs=jobs, quiet=quiet, keep_texts=True)
     found = fitted.predict_tags(corpus, predicted) if predicted else []
     queue = ReviewQueue(candidates_of(fitted.audit_tags(corpus), found, corpus), opened)
+    if output is not None:
+        _write_questions(queue, corpus, Path(output), tool, limit, quiet=quiet)
+        return
     notify(f"{queue.n_left:,} candidates; {KEYS}", quiet=quiet)
     decided = _ask_all(queue, corpus)
     share = "" if queue.precision is None else f", {queue.precision:.0%} of all so far with yes"
     print_text(f"{decided:,} decisions recorded in {ledger}{share}; {queue.n_left:,} candidates left")
+
+
+def _check_questions(output: str, tool: str, *inputs: str) -> None:
+    """Raise if the questions cannot be written, before the queue is computed."""
+    check_target(output, *inputs)
+    if Path(output).suffix.lower() not in (".csv", ".json"):
+        raise ValueError(f"{output}: expected a name that ends in .csv or .json")
+    if tool not in TOOLS:
+        raise ValueError(f"--tool {tool}: expected {' or '.join(TOOLS)}")
+
+
+def _write_questions(queue: ReviewQueue, corpus: Corpus, path: Path, tool: str, limit: int, *, quiet: bool) -> None:
+    from tagtopic._core.files import write_text
+    from tagtopic.curation.exchange import argilla_records, label_studio_tasks, question_csv, questions_of
+
+    questions = questions_of(queue, corpus, limit)
+    if path.suffix.lower() == ".csv":
+        text = question_csv(questions)
+    else:
+        records = label_studio_tasks(questions) if tool == TOOLS[0] else argilla_records(questions)
+        text = json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+    with naming_errors(path):
+        write_text(path, text)
+    notify(f"wrote {len(questions):,} questions to {path}", quiet=quiet)
 
 
 def _ask_all(queue: ReviewQueue, corpus: Corpus) -> int:

@@ -25,6 +25,7 @@ from tagtopic._core.strings import StringArray, StringTable
 from tagtopic.corpus import matrices, storage
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.text import phrases
+from tagtopic.corpus.text.markup import strip_markup
 from tagtopic.corpus.text.rules import TagRules, TextRules
 from tagtopic.corpus.text.tokenizer import Tokens, tokenize, tokens_of_lists
 from tagtopic.corpus.vocabulary import (
@@ -43,7 +44,13 @@ SPILL_AT = 64 << 20
 """Bytes of an array from which on it is kept in a file."""
 
 COPY_BLOCK = 1 << 22
-"""Bytes of ids copied at a time."""
+"""Bytes of ids or titles copied at a time."""
+
+TITLE_LENGTH = 80
+"""Characters of a text that stand for its title."""
+
+TITLE_SOURCE = 600
+"""Characters of a text that are searched for its first words."""
 
 OnProgress = Callable[[int, int], object]
 """Called with the number of tokens counted and the number of all tokens."""
@@ -53,13 +60,22 @@ OnProgress = Callable[[int, int], object]
 class DocumentBatch:
     """Consecutive documents: their texts, the tags of each, and their ids.
 
-    `tokens` stands in place of `texts` for sources that have words, not texts.
+    `tokens` stands in place of `texts` for sources that have words, not texts. Without `titles`, the first words of a
+    text stand for its title.
     """
 
     texts: list[str]
     tags: list[list[str]]
     ids: list[str]
     tokens: Tokens | None = None
+    titles: list[str] | None = None
+
+
+def first_words(text: str, rules: TextRules) -> str:
+    """Return the first words of a text, without markup, in at most ``TITLE_LENGTH`` characters."""
+    start = text[:TITLE_SOURCE]
+    words = " ".join((strip_markup(start) if rules.markup == "strip" else start).split())
+    return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rpartition(" ")[0] + "…"
 
 
 def batches_of_texts(
@@ -166,11 +182,13 @@ class CorpusBuilder:
                 first_pass.add(batch, tokens)
             output = {
                 name: files.enter_context(GrowingArray(folder / f"{name}.npy", kind, spill_at=spill_at))
-                for name, kind in storage.ARRAYS.items()
+                for name, kind in (storage.ARRAYS | (storage.TITLES if first_pass.has_titles else {})).items()
             }
             columns = self._write_counts(first_pass, output, on_progress)
             tag_names = self._write_tags(first_pass, output)
-            _write_ids(first_pass, output)
+            _write_strings(first_pass.ids, "ids", output)
+            if first_pass.has_titles:
+                _write_strings(first_pass.titles, "titles", output)
             arrays = {name: array.finish() for name, array in output.items()}
             texts = first_pass.kept_texts()
         counts, tags = (
@@ -185,6 +203,7 @@ class CorpusBuilder:
             ids=StringArray(arrays["ids.offsets"], arrays["ids.bytes"]),
             rules=columns.rules,
             texts=texts,
+            titles=StringArray(arrays["titles.offsets"], arrays["titles.bytes"]) if first_pass.has_titles else None,
         )
 
     def _tokenized(self, batches: Iterable[DocumentBatch]) -> Iterator[tuple[DocumentBatch, Tokens]]:
@@ -261,6 +280,9 @@ class _FirstPass:
         self.frequencies = Frequencies()
         self.tag_numbers: dict[str, int] = {}
         self.words, self.tags, self.ids = rows("words", np.int32), rows("tags", np.int32), rows("ids", np.uint8)
+        self.titles = rows("titles", np.uint8)
+        self.has_titles = False
+        self._rules = builder.rules
         self._tag_rules = builder.tag_rules
         self._texts = rows("texts", np.uint8) if builder.keep_texts else None
         self._has_texts = False
@@ -274,10 +296,20 @@ class _FirstPass:
         flat = np.fromiter((tag for row in tags for tag in row), dtype=np.int32)
         self.tags.append(flat, np.fromiter(map(len, tags), dtype=np.int64, count=len(tags)))
         self.ids.append_strings(StringArray.of(batch.ids))
+        titles = self._titles(batch)
+        self.has_titles |= any(titles)
+        self.titles.append_strings(StringArray.of(titles, errors="replace"))
         if self._texts is not None:
             self._has_texts |= batch.tokens is None
             texts = batch.texts if batch.tokens is None else [""] * len(batch.ids)
             self._texts.append_strings(StringArray.of(texts, errors="replace"))
+
+    def _titles(self, batch: DocumentBatch) -> list[str]:
+        """Return titles, or the first words of texts where there is none."""
+        given = batch.titles or [""] * len(batch.ids)
+        if batch.tokens is not None:
+            return given
+        return [title or first_words(text, self._rules) for title, text in zip(given, batch.texts, strict=True)]
 
     def _number_tags(self, tags: list[str]) -> set[int]:
         """Return the distinct numbers of a document's tags, without those that the rules drop."""
@@ -294,11 +326,11 @@ class _FirstPass:
         return StringArray(*self._texts.finish()) if self._texts is not None and self._has_texts else None
 
 
-def _write_ids(first_pass: _FirstPass, output: dict[str, GrowingArray]) -> None:
-    offsets, data = first_pass.ids.finish_for_reading()
-    output["ids.offsets"].append(offsets)
+def _write_strings(rows: _GrowingRows, name: str, output: dict[str, GrowingArray]) -> None:
+    offsets, data = rows.finish_for_reading()
+    output[f"{name}.offsets"].append(offsets)
     for start in range(0, len(data), COPY_BLOCK):
-        output["ids.bytes"].append(data[start : start + COPY_BLOCK])
+        output[f"{name}.bytes"].append(data[start : start + COPY_BLOCK])
 
 
 def _write_matrix(output: dict[str, GrowingArray], name: str, blocks: Iterable[Sequence[NDArray[Any]]]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, overload
@@ -19,6 +21,9 @@ from tagtopic.corpus.tags import kind_of, select_tags
 from tagtopic.corpus.text.rules import TagRules, TextRules
 from tagtopic.corpus.vocabulary import Alignment, align
 
+MAX_COMPARED = 100_000
+"""Ids that are compared with one that does not exist."""
+
 
 @dataclass(frozen=True)
 class Document:
@@ -32,6 +37,8 @@ class Document:
         The count of each word.
     tags : tuple of str
         Its tags.
+    title : str
+        Its title, or the first words of its text; "" if the corpus has neither.
 
     Examples
     --------
@@ -45,6 +52,7 @@ class Document:
     id: str
     words: dict[str, int]
     tags: tuple[str, ...]
+    title: str = field(default="", repr=False, compare=False)
 
     def __str__(self) -> str:
         by_count = sorted(self.words.items(), key=lambda item: -item[1])
@@ -75,6 +83,8 @@ class Corpus:
         The rules by which texts became words.
     texts : StringArray or None, default=None
         The texts.
+    titles : StringArray or None, default=None
+        The titles.
 
     Attributes
     ----------
@@ -90,6 +100,8 @@ class Corpus:
         The rules by which texts became words; None if the corpus was made from counts.
     texts : StringArray or None
         The texts, if they are kept.
+    titles : StringArray or None
+        The title of each document, or the first words of its text; None if the corpus was made from counts.
 
     Examples
     --------
@@ -103,6 +115,8 @@ class Corpus:
     (('engine', 'note'), ('author:Ada',), ('author',), ['0', '1'])
     >>> corpus.counts.toarray().tolist(), corpus.tags.toarray().tolist(), corpus.rules, corpus.texts
     ([[2, 0], [1, 1]], [[1], [0]], None, None)
+    >>> corpus.titles is None
+    True
     """
 
     def __init__(
@@ -115,6 +129,7 @@ class Corpus:
         ids: StringArray,
         rules: TextRules | None = None,
         texts: StringArray | None = None,
+        titles: StringArray | None = None,
     ) -> None:
         self._counts = counts
         self._tags = tags
@@ -123,6 +138,7 @@ class Corpus:
         self._ids = ids
         self._rules = rules
         self._texts = texts
+        self._titles = titles
         self._checked = False
 
     @classmethod
@@ -225,6 +241,7 @@ class Corpus:
             ids=validation.check_ids(ids, len(corpus)),
             rules=corpus.rules,
             texts=corpus.texts,
+            titles=corpus.titles,
             **validation.check_tags(tags, tag_names, len(corpus)),
         )
         return corpus.select_tags(tag_rules)
@@ -336,6 +353,11 @@ class Corpus:
         """The text of each document, if they are kept (`keep_texts=True`), else None. `save` does not write them."""
         return self._texts
 
+    @property
+    def titles(self) -> StringArray | None:
+        """The title of each document, or the first words of its text; None if the corpus was made from counts."""
+        return self._titles
+
     @cached_property
     def tag_kinds(self) -> tuple[str, ...]:
         """The kind of each tag: the part before its first colon, "" if there is none."""
@@ -413,14 +435,17 @@ class Corpus:
         return (self[i] for i in range(len(self)))
 
     @overload
-    def __getitem__(self, index: int) -> Document: ...
+    def __getitem__(self, index: int | str) -> Document: ...
     @overload
     def __getitem__(self, index: slice | Sequence[Any] | NDArray[Any]) -> Corpus: ...
     def __getitem__(self, index: Any) -> Document | Corpus:
-        """Return one document by its position, or a corpus of the same vocabulary by slice, mask or positions.
+        """Return one document by its position or id, or a corpus of the same vocabulary by slice, mask or positions.
 
-        A slice of consecutive documents shares the arrays of this corpus.
+        Of documents with the same id the first is returned. A slice of consecutive documents shares the arrays of this
+        corpus.
         """
+        if isinstance(index, str):
+            return self._document(self._position(index))
         if isinstance(index, int | np.integer):
             return self._document(int(index))
         if isinstance(index, slice):
@@ -430,13 +455,25 @@ class Corpus:
             return self._take(np.arange(start, stop, step, dtype=np.int64))
         return self._take(positions_of(index, len(self)))
 
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: len(self) - 1 - i for i, name in enumerate(reversed(list(self._ids)))}
+
+    def _position(self, name: str) -> int:
+        if name not in self._positions:
+            near = difflib.get_close_matches(name, islice(self._positions, MAX_COMPARED), 3)
+            hint = f"; near it are {', '.join(map(repr, near))}" if near else ""
+            raise KeyError(f"there is no document {name!r}{hint}")
+        return self._positions[name]
+
     def _document(self, index: int) -> Document:
         i = index + len(self) if index < 0 else index
         if not 0 <= i < len(self):
             raise IndexError(f"there is no document {index}: the corpus has {len(self)} documents")
         counts, tags = matrices.take_row_range(self._counts, i, i + 1), matrices.take_row_range(self._tags, i, i + 1)
         words = {self._words[j]: n for j, n in zip(counts.indices.tolist(), counts.data.tolist(), strict=True)}
-        return Document(self._ids[i], words, tuple(self._tag_names[j] for j in tags.indices))
+        title = "" if self._titles is None else self._titles[i]
+        return Document(self._ids[i], words, tuple(self._tag_names[j] for j in tags.indices), title)
 
     def _range(self, start: int, stop: int) -> Corpus:
         part = self._with(
@@ -444,6 +481,7 @@ class Corpus:
             matrices.take_row_range(self._tags, start, stop),
             self._ids[start:stop],
             None if self._texts is None else self._texts[start:stop],
+            None if self._titles is None else self._titles[start:stop],
         )
         part._checked = self._checked
         return part
@@ -451,7 +489,8 @@ class Corpus:
     def _take(self, rows: NDArray[np.int64]) -> Corpus:
         texts = None if self._texts is None else self._texts.take(rows)
         counts, tags = matrices.take_rows(self._counts, rows), matrices.take_rows(self._tags, rows)
-        part = self._with(counts, tags, self._ids.take(rows), texts)
+        titles = None if self._titles is None else self._titles.take(rows)
+        part = self._with(counts, tags, self._ids.take(rows), texts, titles)
         part._checked = self._checked
         return part
 
@@ -495,7 +534,7 @@ class Corpus:
         """
         counts = self._counts if counts is None else counts
         tags = self._tags if tags is None else tags
-        return self._with(counts, tags, self._ids, self._texts)
+        return self._with(counts, tags, self._ids, self._texts, self._titles)
 
     def with_texts(self, texts: Iterable[str] | None) -> Corpus:
         """Return the corpus with other texts.
@@ -523,9 +562,39 @@ class Corpus:
         packed = None if texts is None else StringArray.of(texts, errors="replace")
         if packed is not None and len(packed) != len(self):
             raise ValueError(f"there are {len(self)} documents but {len(packed)} texts")
-        return self._with(self._counts, self._tags, self._ids, packed)
+        return self._with(self._counts, self._tags, self._ids, packed, self._titles)
 
-    def _with(self, counts: Any, tags: Any, ids: StringArray, texts: StringArray | None) -> Corpus:
+    def with_titles(self, titles: Iterable[str] | None) -> Corpus:
+        """Return the corpus with other titles.
+
+        Parameters
+        ----------
+        titles : iterable of str or None
+            One title per document; None: the corpus has none.
+
+        Returns
+        -------
+        Corpus
+            The same documents with the titles.
+
+        Raises
+        ------
+        ValueError
+            If the number of titles is not the number of documents.
+
+        Examples
+        --------
+        >>> corpus.with_titles(["On engines", "Notes"])[1].title
+        'Notes'
+        """
+        packed = None if titles is None else StringArray.of(titles, errors="replace")
+        if packed is not None and len(packed) != len(self):
+            raise ValueError(f"there are {len(self)} documents but {len(packed)} titles")
+        return self._with(self._counts, self._tags, self._ids, self._texts, packed)
+
+    def _with(
+        self, counts: Any, tags: Any, ids: StringArray, texts: StringArray | None, titles: StringArray | None
+    ) -> Corpus:
         return Corpus(
             counts=counts,
             tags=tags,
@@ -534,6 +603,7 @@ class Corpus:
             ids=ids,
             rules=self._rules,
             texts=texts,
+            titles=titles,
         )
 
     def __repr__(self) -> str:
@@ -546,7 +616,7 @@ class Corpus:
         parts = [
             (np.array(m.indptr), np.array(m.indices), np.array(m.data), m.shape[1]) for m in (self._counts, self._tags)
         ]
-        return _rebuild, (*parts, self._words, self._tag_names, self._ids, self._rules, self._texts)
+        return _rebuild, (*parts, self._words, self._tag_names, self._ids, self._rules, self._texts, self._titles)
 
     def split(
         self,
@@ -732,6 +802,7 @@ def _rebuild(
     ids: StringArray,
     rules: TextRules | None,
     texts: StringArray | None = None,
+    titles: StringArray | None = None,
 ) -> Corpus:
     return Corpus(
         counts=matrices.csr(*counts),
@@ -741,4 +812,5 @@ def _rebuild(
         ids=ids,
         rules=rules,
         texts=texts,
+        titles=titles,
     )

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from tagtopic.corpus.corpus import Corpus
 
 
+NEAR_UNIVERSAL = 0.9
+"""The share of the documents from which on a tag is near-universal."""
+
+MIN_DOCUMENTS = 20
+"""Documents from which on tags are called near-universal."""
+
+LEAVE_OUT = "--drop-tag on the command line, stop_tags= in Python leave them out"
+
+
 @dataclass(frozen=True)
 class Spread:
     """Minimum, median, mean and maximum of a quantity over the documents; zeros if there are none."""
@@ -51,6 +60,8 @@ class Description:
         Minimum, median, mean and maximum over the documents.
     kinds : dict of str to int
         Number of tags of each kind, "" for tags without a kind.
+    near_universal_tags : tuple of (str, int)
+        The tags on at least 90% of 20 documents or more: they hardly tell documents apart.
     most_used_tags, most_used_words : tuple of (str, int)
         The tags with the most documents, and the words with the most tokens.
 
@@ -72,6 +83,7 @@ class Description:
     lengths: Spread
     tags_per_document: Spread
     kinds: dict[str, int]
+    near_universal_tags: tuple[tuple[str, int], ...]
     most_used_tags: tuple[tuple[str, int], ...]
     most_used_words: tuple[tuple[str, int], ...]
 
@@ -84,6 +96,9 @@ class Description:
             f"tags       {self.n_tags:,}" + _aside(*((kind or "no kind", n) for kind, n in self.kinds.items())),
             f"per doc.   {self.tags_per_document}",
         ]
+        if self.near_universal_tags:
+            shown = (f"{tag} ({n / self.n_documents:.0%})" for tag, n in self.near_universal_tags)
+            lines.append(f"on most    {', '.join(shown)}: they tell documents hardly apart ({LEAVE_OUT})")
         if self.most_used_tags:
             lines.append("most used  " + ", ".join(f"{tag} ({n:,})" for tag, n in self.most_used_tags))
         if self.most_used_words:
@@ -115,9 +130,19 @@ def describe(corpus: Corpus, n: int) -> Description:
         lengths=Spread.of(lengths),
         tags_per_document=Spread.of(tags_per_document),
         kinds=dict(Counter(corpus.tag_kinds).most_common()),
+        near_universal_tags=near_universal_tags(corpus.tag_names, tag_use, len(corpus)),
         most_used_tags=_top(corpus.tag_names, tag_use, n),
         most_used_words=_top(corpus.words, word_use, n),
     )
+
+
+def near_universal_tags(
+    names: tuple[str, ...], documents: NDArray[Any], n_documents: int
+) -> tuple[tuple[str, int], ...]:
+    """Return the tags that nearly all documents have, with their numbers of documents; none of a small corpus."""
+    if n_documents < MIN_DOCUMENTS or len(names) < 2:
+        return ()
+    return tuple((names[j], int(documents[j])) for j in np.flatnonzero(documents >= NEAR_UNIVERSAL * n_documents))
 
 
 def _top(names: tuple[str, ...], use: NDArray[Any], n: int) -> tuple[tuple[str, int], ...]:

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tagtopic._core import arrays
-from tagtopic._core.arrays import offsets_of, row_blocks
+from tagtopic._core.arrays import SMALL, offsets_of, row_blocks
 from tagtopic._core.jit import compiled
 from tagtopic._core.memmap import file_of, release
 
@@ -96,7 +96,10 @@ def column_sums(matrix: Any, *, block_entries: int = BLOCK_ENTRIES) -> NDArray[n
     """Return the sum of each column: ``np.bincount(indices, weights=data)`` without its copies."""
     sums = np.zeros(matrix.shape[1])
     for _, _, columns, values in _blocks(matrix, block_entries):
-        if not _add_to_columns(columns, values, sums):
+        if len(columns) <= SMALL:
+            _require_columns(columns, len(sums), "a matrix")
+            sums += np.bincount(columns, values, len(sums))
+        elif not _add_to_columns(columns, values, sums):
             raise _wrong_column(columns, len(sums), "a matrix")
     return sums
 
@@ -105,7 +108,10 @@ def column_counts(matrix: Any, *, block_entries: int = BLOCK_ENTRIES) -> NDArray
     """Return the number of entries in each column."""
     counts = np.zeros(matrix.shape[1], np.int64)
     for _, _, columns, _ in _blocks(matrix, block_entries, with_data=False):
-        if not _count_columns(columns, counts):
+        if len(columns) <= SMALL:
+            _require_columns(columns, len(counts), "a matrix")
+            counts += np.bincount(columns, minlength=len(counts))
+        elif not _count_columns(columns, counts):
             raise _wrong_column(columns, len(counts), "a matrix")
     return counts
 
@@ -126,19 +132,21 @@ def check_canonical(matrix: Any, what: str, *, block_entries: int = BLOCK_ENTRIE
         raise _not_canonical(matrix, what, "its row offsets do not fit its columns and values")
     for first, last, columns, values in _blocks(matrix, block_entries):
         offsets = starts[first : last + 1].astype(np.int64) - int(starts[first])
-        fault, row, at = _find_fault(offsets, columns, values, n_columns)
+        fault, row = _first_fault(offsets, columns, n_columns)
         if fault == WRONG_COLUMN:
             raise _wrong_column(columns, n_columns, what)
         if fault == UNSORTED:
             raise _not_canonical(matrix, what, f"the columns of row {first + row} are not sorted, or not unique")
-        if fault == WRONG_VALUE:
-            found = f"row {first + row} has the value {values[at]}, which is not a number from 0 on"
+        wrong = np.flatnonzero(~((values >= 0) & (values < np.inf)))  # NaN compares false
+        if len(wrong):
+            row = int(np.searchsorted(offsets, wrong[0], side="right")) - 1
+            found = f"row {first + row} has the value {values[wrong[0]]}, which is not a number from 0 on"
             raise _not_canonical(matrix, what, found)
 
 
 def is_sorted(offsets: NDArray[Any], columns: NDArray[Any]) -> bool:
     """Whether the columns of every row are sorted and unique."""
-    return bool(_is_sorted(offsets, columns))
+    return _rows_increase(offsets, columns) if len(columns) <= SMALL else bool(_is_sorted(offsets, columns))
 
 
 def is_nondecreasing(offsets: NDArray[Any], *, block_entries: int = BLOCK_ENTRIES) -> bool:
@@ -166,6 +174,30 @@ def _blocks(matrix: Any, block_entries: int, *, with_data: bool = True) -> Itera
         release(columns, values) if with_data else release(columns)
 
 
+def _require_columns(columns: NDArray[Any], n_columns: int, what: str) -> None:
+    if len(columns) and (columns.min() < 0 or columns.max() >= n_columns):
+        raise _wrong_column(columns, n_columns, what)
+
+
+def _rows_increase(offsets: NDArray[Any], columns: NDArray[Any]) -> bool:
+    """Whether the columns of every row are sorted and unique, by NumPy."""
+    starts = offsets[(offsets > 0) & (offsets < len(columns))]
+    increases = columns[1:] > columns[:-1]
+    increases[starts - 1] = True
+    return bool(increases[: max(int(offsets[-1]) - 1, 0)].all())
+
+
+def _first_fault(offsets: NDArray[np.int64], columns: NDArray[Any], n_columns: int) -> tuple[int, int]:
+    """Return the kind and the row of the first column that is at fault, or zeros."""
+    if len(columns) <= SMALL and _rows_increase(offsets, columns):
+        filled = offsets[:-1] < offsets[1:]
+        in_range = (columns[offsets[:-1][filled]] >= 0) & (columns[offsets[1:][filled] - 1] < n_columns)
+        if in_range.all():
+            return 0, 0
+    fault, row = _find_fault(offsets, columns, n_columns)
+    return int(fault), int(row)
+
+
 def _wrong_column(columns: NDArray[Any], n_columns: int, what: str) -> ValueError:
     wrong = columns[(columns < 0) | (columns >= n_columns)][0]
     file = file_of(columns)
@@ -181,24 +213,22 @@ def _not_canonical(matrix: Any, what: str, fault: str) -> ValueError:
     return damaged_corpus(file.parent, f"in {what}, {fault}")
 
 
-WRONG_COLUMN, UNSORTED, WRONG_VALUE = 1, 2, 3
+WRONG_COLUMN, UNSORTED = 1, 2
 
 
 @compiled
-def _find_fault(offsets: Any, columns: Any, values: Any, n_columns: int) -> Any:
-    """Return the kind, the row and the position of the first fault, or zeros."""
+def _find_fault(offsets: Any, columns: Any, n_columns: int) -> Any:
+    """Return the kind and the row of the first column that is at fault, or zeros."""
     for row in range(offsets.size - 1):
         before = -1
         for i in range(offsets[row], offsets[row + 1]):
             column = columns[i]
             if not 0 <= column < n_columns:
-                return WRONG_COLUMN, row, i
+                return WRONG_COLUMN, row
             if column <= before:
-                return UNSORTED, row, i
+                return UNSORTED, row
             before = column
-            if not 0 <= values[i] < np.inf:  # NaN compares false
-                return WRONG_VALUE, row, i
-    return 0, 0, 0
+    return 0, 0
 
 
 @compiled

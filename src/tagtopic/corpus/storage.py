@@ -41,6 +41,9 @@ ARRAYS: dict[str, Any] = {
     "ids.offsets": np.int64,
     "ids.bytes": np.uint8,
 }
+TITLES: dict[str, Any] = {"titles.offsets": np.int64, "titles.bytes": np.uint8}
+"""Arrays that a corpus may have."""
+
 FRACTIONAL = {"counts.data": np.float32}
 """Types that arrays may have instead."""
 
@@ -59,6 +62,8 @@ def save(corpus: Corpus, path: Path) -> None:
 
 def arrays_of(corpus: Corpus) -> dict[str, NDArray[Any]]:
     """Return the arrays of a corpus by the names of their files."""
+    titles = corpus.titles
+    named = {} if titles is None else {"titles.offsets": titles.offsets, "titles.bytes": titles.data}
     return {
         "counts.indptr": corpus.counts.indptr.astype(np.int64, copy=False),
         "counts.indices": corpus.counts.indices,
@@ -68,6 +73,7 @@ def arrays_of(corpus: Corpus) -> dict[str, NDArray[Any]]:
         "tags.data": corpus.tags.data,
         "ids.offsets": corpus.ids.offsets,
         "ids.bytes": corpus.ids.data,
+        **named,
     }
 
 
@@ -98,8 +104,10 @@ def open_parts(path: Path) -> dict[str, Any]:
     about = _read_marker(path)
     words = _read_names(path, "words", about["n_words"])
     tag_names = _read_names(path, "tags", about["n_tags"])
-    arrays = {name: _map(path, name, about["lengths"].get(name)) for name in ARRAYS}
-    for name in ("counts.indptr", "tags.indptr", "ids.offsets"):
+    has_titles = all(name in about["lengths"] for name in TITLES)
+    names = [*ARRAYS, *(TITLES if has_titles else ())]
+    arrays = {name: _map(path, name, about["lengths"].get(name)) for name in names}
+    for name in ("counts.indptr", "tags.indptr", "ids.offsets", *(["titles.offsets"] if has_titles else [])):
         _check_offsets(path, name, arrays, about["n_documents"])
     counts, tags = (
         matrices.csr(arrays[f"{m}.indptr"], arrays[f"{m}.indices"], arrays[f"{m}.data"], n)
@@ -112,6 +120,7 @@ def open_parts(path: Path) -> dict[str, Any]:
         "tag_names": tag_names,
         "ids": StringArray(arrays["ids.offsets"], arrays["ids.bytes"]),
         "rules": _read_rules(path, about),
+        "titles": StringArray(arrays["titles.offsets"], arrays["titles.bytes"]) if has_titles else None,
     }
 
 
@@ -165,17 +174,15 @@ def _read_names(path: Path, name: str, expected: int) -> tuple[str, ...]:
 
 
 def _map(path: Path, name: str, length: int | None) -> NDArray[Any]:
-    file = path / f"{name}.npy"
+    file, dtype = path / f"{name}.npy", {**ARRAYS, **TITLES}[name]
     try:
         array = np.load(file, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise damaged_corpus(path, f"{file.name} is missing") from None
     except (ValueError, OSError, EOFError, SyntaxError) as error:
         raise damaged_corpus(path, f"{file.name} is truncated or not an array ({error})") from None
-    if array.shape != (length,) or array.dtype not in (ARRAYS[name], FRACTIONAL.get(name, ARRAYS[name])):
-        raise damaged_corpus(
-            path, f"{file.name} holds {array.shape} {array.dtype}, not ({length},) {np.dtype(ARRAYS[name])}"
-        )
+    if array.shape != (length,) or array.dtype not in (dtype, FRACTIONAL.get(name, dtype)):
+        raise damaged_corpus(path, f"{file.name} holds {array.shape} {array.dtype}, not ({length},) {np.dtype(dtype)}")
     plain: NDArray[Any] = array.view(np.ndarray)
     return plain  # a plain array over the map: Numba and slices are quicker with it
 
@@ -183,7 +190,7 @@ def _map(path: Path, name: str, length: int | None) -> NDArray[Any]:
 def _check_offsets(path: Path, name: str, arrays: dict[str, NDArray[Any]], n_documents: int) -> None:
     offsets = arrays[name]
     owner = name.partition(".")[0]
-    targets = ["ids.bytes"] if owner == "ids" else [f"{owner}.indices", f"{owner}.data"]
+    targets = [f"{owner}.bytes"] if name.endswith(".offsets") else [f"{owner}.indices", f"{owner}.data"]
     ends = {len(arrays[target]) for target in targets}
     if (
         len(offsets) != n_documents + 1

@@ -1,8 +1,8 @@
-"""Tags: their kinds, their selection, and noise tags added at random to measure what they do to a model."""
+"""Tags: their kinds, their selection, tags derived from others, and random noise tags, to measure what they do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +41,56 @@ def select_tags(corpus: Corpus, rules: TagRules) -> Corpus:
         if (n >= rules.min_tag_documents or rules.min_tag_documents <= 1) and rules.keeps(name)
     ]
     return corpus if len(kept) == corpus.n_tags else align(corpus, corpus.words, kept).corpus
+
+
+def with_derived_tags(corpus: Corpus, derive: Callable[[tuple[str, ...]], Iterable[str]]) -> Corpus:
+    """Add tags that follow from a document's own tags: another choice of the paper's f(t_1, ..., t_l).
+
+    f makes the topic mix of a document from its tags. In the models it is the weighted sum of the tags' rows of theta,
+    and ``derive`` says which further rows a document mixes: those of pairs of its tags, of their kinds, of classes that
+    the tags belong to. Rows and weights of derived tags are learnt like all others, by every inference method and
+    engine. New documents need the same tags: derive them before ``transform`` or ``perplexity``.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents.
+    derive : callable
+        From the names of a document's tags, in the order of ``corpus.tag_names``, to the names of the tags to add.
+
+    Returns
+    -------
+    Corpus
+        The documents with the added tags.
+
+    Raises
+    ------
+    ValueError
+        If a derived tag is not a non-empty string.
+
+    Examples
+    --------
+    >>> from itertools import combinations
+    >>> from tagtopic import Corpus
+    >>> from tagtopic.corpus.tags import with_derived_tags
+    >>> corpus = Corpus.from_counts([[1, 2], [3, 0]], [["comedy", "romance"], ["comedy"]])
+    >>> pairs = with_derived_tags(corpus, lambda tags: [" & ".join(pair) for pair in combinations(tags, 2)])
+    >>> pairs.tag_names
+    ('comedy', 'comedy & romance', 'romance')
+    """
+    names, starts = corpus.tag_names, corpus.tags.indptr
+    rows = []
+    for document in range(len(corpus)):
+        own = tuple(names[j] for j in corpus.tags.indices[starts[document] : starts[document + 1]])
+        added: list[Any] = list(derive(own))
+        for tag in added:
+            if not isinstance(tag, str) or not tag:
+                raise ValueError(f"derive gave {tag!r} for document {corpus.ids[document]!r}: expected names of tags")
+        rows.append([*own, *added])
+    every = sorted({tag for row in rows for tag in row} | {*names})
+    numbers = {tag: number for number, tag in enumerate(every)}
+    columns = [np.array(sorted({numbers[tag] for tag in row}), np.int32) for row in rows]
+    return _with_tags(align(corpus, corpus.words, every).corpus, columns)
 
 
 def with_noise_tags(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import row_blocks
+from tagtopic._core.arrays import SMALL, row_blocks
 from tagtopic._core.jit import compiled
 from tagtopic._core.memmap import ArrayFile
 from tagtopic._core.strings import StringArray, StringTable
@@ -65,7 +65,12 @@ class Frequencies:
             self._occurrences = np.pad(self._occurrences, (0, more))
             self._last_seen = np.pad(self._last_seen, (0, more), constant_values=-1)
         self._n_words = n_words
-        _count(offsets, ids, self.n_documents, self._last_seen, self._documents, self._occurrences)
+        if len(ids) <= SMALL and not self.n_documents:  # of many small batches, only the first
+            _, words, counts = phrases.count_rows(offsets, ids, np.arange(n_words, dtype=np.int32))
+            self._documents[:n_words] += np.bincount(words, minlength=n_words)
+            np.add.at(self._occurrences, words, counts)
+        else:
+            _count(offsets, ids, self.n_documents, self._last_seen, self._documents, self._occurrences)
         self.n_documents += len(offsets) - 1
         self.n_occurrences += int(np.count_nonzero(ids >= 0))
 
@@ -346,6 +351,7 @@ def align(corpus: Corpus, words: Sequence[str], tag_names: Sequence[str]) -> Ali
         ids=corpus.ids,
         rules=corpus.rules,
         texts=corpus.texts,
+        titles=corpus.titles,
     )
     aligned._checked = True
     unknown_tokens = 0 if counts is corpus.counts else corpus.n_tokens - aligned.n_tokens

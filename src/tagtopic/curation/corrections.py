@@ -51,6 +51,7 @@ def _with_corrected_tags(corpus: Corpus, decisions: Decisions) -> Corpus:
         ids=corpus.ids,
         rules=corpus.rules,
         texts=corpus.texts,
+        titles=corpus.titles,
     )
     unused_before = {name for name, n in zip(renamed, column_counts(corpus.tags), strict=True) if not n}
     used = column_counts(tags)

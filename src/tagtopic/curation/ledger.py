@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
@@ -24,6 +24,9 @@ from tagtopic.curation.decisions import UNDO, Decision, Decisions
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
+
+NEW = "new"
+"""The id of a decision that is not in a ledger yet."""
 
 ID_DIGITS = 12
 """Hexadecimal digits of an id."""
@@ -218,20 +221,60 @@ class Ledger:
         Traceback (most recent call last):
         ValueError: a decision tag-add needs "tag"
         """
-        given = {"id": "new", "what": what, "who": self.who if who is None else who, "why": why}
-        checked = Decision.from_json({**fields, **given})
+        given = {"id": NEW, "what": what, "who": self.who if who is None else who, "why": why}
+        (decision,) = self.extend([Decision.from_json({**fields, **given})])
+        return decision
+
+    def extend(self, decisions: Iterable[Decision]) -> tuple[Decision, ...]:
+        """Append decisions, such as those of another ledger, in one write; when this returns, they are on disk.
+
+        Parameters
+        ----------
+        decisions : iterable of Decision
+            The decisions. Those whose id the ledger has are left out; those with the id "new" get an id, and those
+            without a time the present one.
+
+        Returns
+        -------
+        tuple of Decision
+            The decisions that were appended.
+
+        Raises
+        ------
+        ValueError
+            If one undoes a decision that is neither in the ledger nor before it; nothing is appended then.
+        LedgerError
+            If another writer has appended a line that is not a decision.
+
+        Examples
+        --------
+        >>> other = Ledger.open(mkdtemp() + "/other.decisions.jsonl", who="Ben")
+        >>> added = other.record("tags-keep-apart", tags=["crime", "crimes"])
+        >>> len(ledger.extend(other)), len(ledger.extend(other))
+        (1, 0)
+        """
+        given = list(decisions)
         with self._mutex, append_lock(self.path) as descriptor:
             incomplete = self._read(descriptor)
             if incomplete:
                 self._remove_incomplete(descriptor, incomplete)
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            decision = replace(checked, id=self._new_id(), time=now)
-            self._check(decision)
-            line = json.dumps(decision.to_json(), ensure_ascii=False, allow_nan=False)
-            joint = "\n" if self._last and not self._last.endswith(b"\n") else ""  # an editor left it out
-            write_all(descriptor, f"{joint}{line}\n".encode())
-            self._read(descriptor)
-        return decision
+            added: dict[str, Decision] = {}
+            for decision in given:
+                if decision.id in self._lines_by_id or decision.id in added:
+                    continue
+                made = self._new_id(added) if decision.id == NEW else decision.id
+                decision = replace(decision, id=made, time=decision.time or now)
+                entry = decision.fields["entry"] if decision.what == UNDO else None
+                if entry is not None and entry not in self._lines_by_id and entry not in added:
+                    raise ValueError(f"there is no earlier decision {entry} to undo")
+                added[decision.id] = decision
+            if added:
+                lines = [json.dumps(each.to_json(), ensure_ascii=False, allow_nan=False) for each in added.values()]
+                joint = "\n" if self._last and not self._last.endswith(b"\n") else ""  # an editor left it out
+                write_all(descriptor, (joint + "".join(f"{line}\n" for line in lines)).encode())
+                self._read(descriptor)
+        return tuple(added.values())
 
     def undo(self, decision: Decision | str, *, who: str | None = None, why: str = "") -> Decision:
         """Append an undo of a decision; the undo of an undo restores what it had undone.
@@ -293,8 +336,8 @@ class Ledger:
 
     # ---- private
 
-    def _new_id(self) -> str:
-        while (made := uuid4().hex[:ID_DIGITS]) in self._lines_by_id:
+    def _new_id(self, taken: Container[str] = ()) -> str:
+        while (made := uuid4().hex[:ID_DIGITS]) in self._lines_by_id or made in taken:
             pass
         return made
 

@@ -7,8 +7,12 @@ candidate a logistic regression on the log odds of its score, drawn to the initi
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,17 +39,19 @@ SUSPICIOUS, MISSING, DUPLICATE = KINDS = ("suspicious", "missing", "duplicate")
 WRONG_SHARE = 0.1
 """The share of wrong tags that is assumed before any decision."""
 
-DUPLICATE_SHARE = 0.5
-"""The share of right proposals of near-duplicates that is assumed before any decision."""
-
 MIN_PROBABILITY = 0.02
 """Predicted tags of a lower probability are no candidates."""
 
-PRIOR_STRENGTH = 4.0
-"""The precision of the normal priors of intercept and slope around 0 and 1."""
+PRIOR_PRECISION = (2.0, 200.0)
+"""The precision of the normal priors of intercept and slope around 0 and 1.
+
+The intercept, how often a kind of candidate is accepted, is learnt from a few decisions. The slope needs many: it would
+fall to 0 after the first rejected candidates, which have the highest scores, and with it the order of the others.
+"""
 
 NEWTON_STEPS = 20
 LIMIT = 1e-6
+KEY_DIGITS = 16
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,12 @@ class Candidate:
     repairs: int = 1
     words: tuple[str, ...] = ()
 
+    @cached_property
+    def key(self) -> str:
+        """A digest of what is to be decided: the same in every queue, whatever the model and the order."""
+        content = json.dumps([self.kind, self.document, self.tag, self.other])
+        return hashlib.sha256(content.encode()).hexdigest()[:KEY_DIGITS]
+
     @property
     def question(self) -> str:
         """What is to be decided."""
@@ -113,6 +125,33 @@ class Candidate:
         accepted, rejected = (TAG_WRONG, TAG_RIGHT) if self.kind == SUSPICIOUS else (TAG_ADD, TAG_REJECT)
         return accepted if accept else rejected, {"document": self.document, "tag": self.tag}
 
+    def correction(self, tag: str) -> list[tuple[str, dict[str, Any]]]:
+        """Return the kinds and the fields of the decisions that another tag is right.
+
+        The document has the other tag instead; near-duplicates are merged under it.
+
+        Parameters
+        ----------
+        tag : str
+            The right tag, or the canonical name of near-duplicates.
+
+        Returns
+        -------
+        list of tuples of str and dict
+            The arguments of calls of ``Ledger.record``; the last one decides the candidate.
+
+        Raises
+        ------
+        ValueError
+            If it is the tag in question.
+        """
+        if self.kind == DUPLICATE:
+            variants = [name for name in (self.tag, self.other) if name != tag]
+            return [(TAGS_MERGE, {"canonical": tag, "variants": variants})]
+        if tag == self.tag:
+            raise ValueError(f"{tag!r:.80} is the tag in question: give another one, or accept or reject it")
+        return [(TAG_ADD, {"document": self.document, "tag": tag}), self.decision(accept=self.kind == SUSPICIOUS)]
+
     def outcome(self, decisions: Decisions) -> bool | None:
         """Return whether it was accepted; None if it is undecided.
 
@@ -133,7 +172,10 @@ class Candidate:
             return False if tuple(sorted((one, other))) in decisions.kept_apart else None
         tag = decisions.canonical.get(self.tag, self.tag)
         verdict = decisions.verdicts.get(self.document, {}).get(tag)
-        return None if verdict is None else verdict in (TAG_WRONG, TAG_ADD)
+        return None if verdict is None else self._is_accepted_by(verdict)
+
+    def _is_accepted_by(self, verdict: str) -> bool:
+        return (verdict in (TAG_RIGHT, TAG_ADD)) == (self.kind == MISSING)
 
 
 def candidates_of(
@@ -172,8 +214,7 @@ def candidates_of(
     for pair in report.duplicates:
         by_size = sorted(zip(pair.documents, (pair.first, pair.second), strict=True), key=lambda each: -each[0])
         (_, frequent), (repairs, rare) = by_size
-        score = DUPLICATE_SHARE * pair.topic_similarity
-        found.append(Candidate(DUPLICATE, frequent, score, other=rare, repairs=max(1, repairs)))
+        found.append(Candidate(DUPLICATE, frequent, pair.similarity, other=rare, repairs=max(1, repairs)))
     return found
 
 
@@ -210,39 +251,105 @@ class ReviewQueue:
         scores = np.clip([candidate.score for candidate in self._candidates], LIMIT, 1 - LIMIT)
         self._logits = np.log(scores / (1 - scores))
         self._repairs = np.array([candidate.repairs for candidate in self._candidates], np.float64)
-        self._skipped: dict[int, int] = {}
+        self._skips = np.zeros(len(self._candidates), np.int64)
         self._index = {id(candidate): number for number, candidate in enumerate(self._candidates)}
+        self._duplicates = np.flatnonzero(self._kinds == KINDS.index(DUPLICATE)).tolist()
+        self._numbers_of: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number, candidate in enumerate(self._candidates):
+            if candidate.kind != DUPLICATE:
+                self._numbers_of[candidate.document, candidate.tag].append(number)
+        self._state: Decisions | None = None
         self.update()
 
+    @cached_property
+    def _by_key(self) -> dict[str, Candidate]:
+        return {candidate.key: candidate for candidate in self._candidates}
+
+    def find(self, key: str) -> Candidate | None:
+        """Return the candidate of a key, decided or not.
+
+        Parameters
+        ----------
+        key : str
+            ``Candidate.key``.
+
+        Returns
+        -------
+        Candidate or None
+            The candidate; None if there is none of this key.
+        """
+        return self._by_key.get(key)
+
     def update(self) -> None:
-        """Read the ledger, and calibrate and sort the queue by its decisions."""
+        """Read the ledger, and calibrate and sort the queue by its decisions.
+
+        Decisions are looked up among the candidates and not the reverse, because there may be many more candidates.
+        """
         self.ledger.refresh()
         state = self.ledger.state
-        outcomes = [candidate.outcome(state) for candidate in self._candidates]
-        self._decided = np.array([outcome is not None for outcome in outcomes], np.bool_)
-        self._accepted = np.array([outcome is True for outcome in outcomes], np.bool_)
-        self._probabilities = np.empty(len(outcomes))
+        if state is self._state:
+            return
+        self._state = state
+        self._decided = np.zeros(len(self._candidates), np.bool_)
+        self._accepted = np.zeros(len(self._candidates), np.bool_)
+        variants: dict[str, list[str]] = defaultdict(list)
+        for variant, name in state.canonical.items():
+            variants[name].append(variant)
+        for document, verdicts in state.verdicts.items():
+            for tag, verdict in verdicts.items():
+                for name in (tag, *variants.get(tag, ())):
+                    for number in self._numbers_of.get((document, name), ()):
+                        self._decided[number] = True
+                        self._accepted[number] = self._candidates[number]._is_accepted_by(verdict)
+        for number in self._duplicates:
+            outcome = self._candidates[number].outcome(state)
+            self._decided[number], self._accepted[number] = outcome is not None, outcome is True
+        self._probabilities = np.empty(len(self._candidates))
         for kind in range(len(KINDS)):
             rows = self._kinds == kind
             known = rows & self._decided
             intercept, slope = _calibrate(self._logits[known], self._accepted[known])
             self._probabilities[rows] = 1 / (1 + np.exp(-(intercept + slope * self._logits[rows])))
 
-    def next(self) -> Candidate | None:
+    def next(self, kind: str | None = None) -> Candidate | None:
         """Return the most useful undecided candidate; those that were skipped come last.
+
+        Parameters
+        ----------
+        kind : {"suspicious", "missing", "duplicate"} or None, default=None
+            Candidates of this kind only.
 
         Returns
         -------
         Candidate or None
             The candidate; None if all are decided.
         """
-        left = np.flatnonzero(~self._decided)
-        if not len(left):
-            return None
-        values = self._probabilities[left] * self._repairs[left]
-        skips = np.array([self._skipped.get(int(number), 0) for number in left])
-        order = np.lexsort((left, -values, skips))
-        return self._candidates[int(left[order[0]])]
+        return next(iter(self.upcoming(1, kind)), None)
+
+    def upcoming(self, n: int, kind: str | None = None) -> list[Candidate]:
+        """Return the first candidates of the queue.
+
+        Parameters
+        ----------
+        n : int
+            How many, at most.
+        kind : {"suspicious", "missing", "duplicate"} or None, default=None
+            Candidates of this kind only.
+
+        Returns
+        -------
+        list of Candidate
+            The candidates, the most useful decision first.
+        """
+        values = self._probabilities * self._repairs
+        left = ~self._decided if kind is None else ~self._decided & (self._kinds == KINDS.index(kind))
+        found: list[Candidate] = []
+        while len(found) < n and left.any():
+            first = left & (self._skips == self._skips[left].min())
+            number = int(np.argmax(np.where(first, values, -1.0)))
+            found.append(self._candidates[number])
+            left[number] = False
+        return found
 
     def probability(self, candidate: Candidate) -> float:
         """Return the calibrated probability that a candidate of this queue is accepted.
@@ -259,27 +366,40 @@ class ReviewQueue:
         """
         return float(self._probabilities[self._index[id(candidate)]])
 
-    def decide(self, candidate: Candidate, *, accept: bool, why: str = "") -> Decision:
+    def decide(
+        self,
+        candidate: Candidate,
+        *,
+        accept: bool = True,
+        correction: str | None = None,
+        why: str = "",
+        who: str | None = None,
+    ) -> Decision:
         """Record a decision, and calibrate the queue by it.
 
         Parameters
         ----------
         candidate : Candidate
             What was decided.
-        accept : bool
-            Whether the answer to its question is yes.
+        accept : bool, default=True
+            Whether the answer to its question is yes; not used with a correction.
+        correction : str or None, default=None
+            The right tag, if it is another one; see `Candidate.correction`.
         why : str, default=""
             The reason.
+        who : str or None, default=None
+            Who decided; None is the ledger's ``who``.
 
         Returns
         -------
         Decision
-            The decision as it was recorded.
+            The decision on the candidate as it was recorded.
         """
-        what, fields = candidate.decision(accept=accept)
-        decision = self.ledger.record(what, why=why, **fields)
+        decisions = [candidate.decision(accept=accept)] if correction is None else candidate.correction(correction)
+        # the last one decides the candidate: a process that is killed before it leaves the question in the queue
+        recorded = [self.ledger.record(what, who=who, why=why, **fields) for what, fields in decisions]
         self.update()
-        return decision
+        return recorded[-1]
 
     def skip(self, candidate: Candidate) -> None:
         """Put a candidate last; nothing is recorded.
@@ -289,8 +409,28 @@ class ReviewQueue:
         candidate : Candidate
             The candidate.
         """
-        number = self._index[id(candidate)]
-        self._skipped[number] = self._skipped.get(number, 0) + 1
+        self._skips[self._index[id(candidate)]] += 1
+
+    def progress(self, kind: str) -> tuple[int, int, int]:
+        """Return the numbers of accepted, of decided and of all candidates of a kind.
+
+        Parameters
+        ----------
+        kind : {"suspicious", "missing", "duplicate"}
+            The kind.
+
+        Returns
+        -------
+        tuple of int
+            Accepted, decided, all.
+        """
+        rows = self._kinds == KINDS.index(kind)
+        return int(self._accepted[rows].sum()), int(self._decided[rows].sum()), int(rows.sum())
+
+    @property
+    def expected(self) -> float:
+        """The expected number of candidates that are still to be accepted."""
+        return float(self._probabilities[~self._decided].sum())
 
     @property
     def n_decided(self) -> int:
@@ -310,16 +450,16 @@ class ReviewQueue:
 
 def _calibrate(logits: Float64s, accepted: Any) -> tuple[float, float]:
     """Intercept and slope of a logistic regression, by Newton's method, with normal priors around 0 and 1."""
-    prior = np.array([0.0, 1.0])
+    prior, precision = np.array([0.0, 1.0]), np.array(PRIOR_PRECISION)
     found = prior.copy()
     if not len(logits):
         return 0.0, 1.0
     rows = np.column_stack([np.ones(len(logits)), logits])
     for _ in range(NEWTON_STEPS):
         probabilities = 1 / (1 + np.exp(-rows @ found))
-        gradient = rows.T @ (accepted - probabilities) - PRIOR_STRENGTH * (found - prior)
+        gradient = rows.T @ (accepted - probabilities) - precision * (found - prior)
         weights = probabilities * (1 - probabilities)
-        hessian = (rows * weights[:, None]).T @ rows + PRIOR_STRENGTH * np.eye(2)
+        hessian = (rows * weights[:, None]).T @ rows + np.diag(precision)
         step = np.linalg.solve(hessian, gradient)
         found = found + step
         if np.abs(step).max() < LIMIT:

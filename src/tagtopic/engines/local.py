@@ -77,6 +77,9 @@ class LocalEngine(Engine):
     sampler_blocks : int, default=40
         Blocks of documents in a sweep of ``inference="gibbs"``. Counts are updated after each block; with one for each
         document, the sampler is exact.
+    sampler_rounds : int or None, default=None
+        Divide a sweep into this many interleaved rounds instead, as a ``SparkEngine`` does: the same number gives the
+        same bits.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class LocalEngine(Engine):
     """
 
     supports_online = True
+    supports_sampling = True
 
     def __init__(
         self,
@@ -97,6 +101,7 @@ class LocalEngine(Engine):
         spill_at: int = SPILL_AT,
         scratch: str | Path | None = None,
         sampler_blocks: int = BLOCKS,
+        sampler_rounds: int | None = None,
     ) -> None:
         self.n_jobs = n_jobs
         self.block_entries = block_entries
@@ -104,6 +109,7 @@ class LocalEngine(Engine):
         self.spill_at = spill_at
         self.scratch = scratch
         self.sampler_blocks = sampler_blocks
+        self.sampler_rounds = sampler_rounds
 
     @classmethod
     def connect(cls, master: str | None, *, weight_update: str | None = None, n_jobs: int | None = None) -> LocalEngine:
@@ -133,7 +139,7 @@ class LocalEngine(Engine):
         arrays = resources.enter_context(closing(TemporaryArrays(self.scratch, at=self.spill_at)))
         return LocalSampler(
             corpus, n_topics, self._threads(resources), arrays, resources, n_blocks=self.sampler_blocks,
-            candidates=candidates,
+            n_rounds=self.sampler_rounds, candidates=candidates,
         )  # fmt: skip
 
     def _session(

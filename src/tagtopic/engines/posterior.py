@@ -16,14 +16,15 @@ import scipy.sparse as sp
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, offsets_of, owners_of
 from tagtopic._core.memmap import release
 from tagtopic._core.parallel import Parallel, cut_evenly, cut_rows
-from tagtopic.engines.blocks import Block
+from tagtopic.engines.blocks import Block, documents_of
+from tagtopic.inference.own_words import own_word_entries, own_word_probabilities
 from tagtopic.inference.priors.tag_weights import (
     WeightEvidence,
     sum_log_weights,
     sum_prior_digammas,
     sum_prior_log_gammas,
 )
-from tagtopic.inference.types import Parameters, VariationalPosterior
+from tagtopic.inference.types import OwnWords, Parameters, VariationalPosterior
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -84,6 +85,40 @@ def mean_topics(corpus: Corpus, shares: Floats, latent_shares: Floats, rho: Floa
     tags = corpus.tags
     mixed = sp.csr_array((shares, tags.indices, tags.indptr), shape=tags.shape) @ theta
     return np.asarray(mixed + latent_shares[:, None] * (rho / rho.sum(axis=1, keepdims=True)))
+
+
+def predictive_mixes(
+    found: DocumentPosteriors, theta: Floats, own_words: OwnWords | None, scored: Corpus, parallel: Parallel
+) -> tuple[Floats, Floats]:
+    """Return the topic mixes without own words, and what own words add to the probability of each scored word.
+
+    The probability of a word is psi times the mix of its document, plus what its tags' own words add.
+
+    Parameters
+    ----------
+    found : DocumentPosteriors
+        The posteriors given the observed words.
+    theta : ndarray of shape (tags, topics)
+        The tags' topics, of as many topics as ``found`` has.
+    own_words : OwnWords or None
+        Words of tags' own.
+    scored : Corpus
+        The same documents with the words to score.
+    parallel : Parallel
+        Threads over documents.
+
+    Returns
+    -------
+    mixes : ndarray of shape (documents, topics)
+    own : ndarray of shape (word entries,) or (0,)
+    """
+    if own_words is None:
+        return found.topics, np.empty(0)
+    own_topics = np.asarray(theta * own_words.shares[:, None], theta.dtype)
+    documents = documents_of(scored, 0, len(scored))
+    entries = own_word_entries(documents, own_words, parallel)
+    own = own_word_probabilities(entries, documents, found.weights.data, own_words.omega)
+    return np.asarray(found.topics - found.weights @ own_topics), own
 
 
 def tag_shares(corpus: Corpus, xi: Floats, xi_latent: Floats) -> tuple[Floats, Floats]:

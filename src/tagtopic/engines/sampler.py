@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,18 +13,18 @@ from tagtopic._core.memmap import TemporaryArrays, release
 from tagtopic._core.parallel import ThreadPool, cut_evenly
 from tagtopic.engines.base import Sampler
 from tagtopic.engines.blocks import documents_of
+from tagtopic.inference.full_conditionals import draw_assignments, sample_documents
 from tagtopic.inference.gibbs import (
     Assignments,
     SamplerPriors,
     TopicCounts,
     add_document_counts,
     count_assignments,
-    draw_assignments,
     replace_assignments,
-    sample_documents,
 )
 from tagtopic.inference.own_words import OwnWordCandidates, own_word_entries
 from tagtopic.inference.types import Parameters, VariationalPosterior
+from tagtopic.inference.word_topics import WordTopics, no_word_topics, update_word_topics, word_topics_of
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -32,8 +33,52 @@ BLOCKS = 40
 """Blocks per sweep. Counts are updated after each block: the more blocks, the nearer to an exact Gibbs sampler."""
 
 MAX_BLOCK_TOKENS = 1 << 22
+SPARSE_TOPICS = 1_500
+"""The number of topics from which the sparse draw is faster."""
+
 CHUNK_TOKENS = 1 << 12
 """Tokens in a unit of parallel work."""
+
+GROUP_DOCUMENTS, ROUND_GROUPS = 64, 16
+"""Interleaved rounds consist of groups of up to 64 consecutive documents, fewer if a round had less than 16 groups."""
+
+DocumentRange = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class InterleavedRounds:
+    """A corpus in rounds of a sweep, each of which has documents from everywhere in the corpus.
+
+    Groups of consecutive documents belong to the rounds in turn. The round of a document depends on its number alone,
+    so that it is the same however documents are divided among machines, and a round has work for all of them.
+
+    Parameters
+    ----------
+    n_documents : int
+        The size of the corpus.
+    n_rounds : int
+        The number of rounds; there are no more than documents.
+    """
+
+    n_documents: int
+    n_rounds: int
+
+    def __len__(self) -> int:
+        return max(1, min(self.n_rounds, self.n_documents))
+
+    def ranges(self, round_: int, first: int, last: int) -> list[DocumentRange]:
+        """Return the ranges of documents of one round (counted from 0) among documents ``first:last``.
+
+        Examples
+        --------
+        >>> InterleavedRounds(7, 3).ranges(1, 0, 7)
+        [(1, 2), (4, 5)]
+        """
+        size = min(GROUP_DOCUMENTS, max(1, self.n_documents // (ROUND_GROUPS * len(self))))
+        groups = np.arange(first // size, -(-last // size))
+        starts = groups[groups % len(self) == round_] * size
+        ends = np.minimum(starts + size, last)
+        return list(zip(np.maximum(starts, first).tolist(), ends.tolist(), strict=True))
 
 
 class LocalSampler(Sampler):
@@ -53,8 +98,13 @@ class LocalSampler(Sampler):
         What ``close`` releases.
     n_blocks : int, default=40
         Blocks per sweep, at most one per document.
+    n_rounds : int or None, default=None
+        Interleaved rounds per sweep, as on a cluster, in place of blocks of consecutive documents.
     candidates : OwnWordCandidates or None, default=None
         The words that tags may have as their own.
+    sparse : bool or None, default=None
+        Whether the draw is sparse in the topics of a word; None chooses by the number of topics, and the dense draw for
+        interleaved rounds, which a cluster has. Both draw from the same distribution.
     """
 
     def __init__(
@@ -66,33 +116,31 @@ class LocalSampler(Sampler):
         resources: ExitStack,
         *,
         n_blocks: int = BLOCKS,
+        n_rounds: int | None = None,
         candidates: OwnWordCandidates | None = None,
+        sparse: bool | None = None,
     ) -> None:
-        if corpus.counts.data.dtype.kind not in "iu":
-            raise ValueError(
-                'inference="gibbs" assigns whole tokens, and the counts have fractions: use inference="cvb0"'
-            )
+        require_whole_counts(corpus)
         super().__init__(pool, resources)
         self.n_documents = len(corpus)
         self.documents = documents_of(corpus, 0, len(corpus))
         self.token_starts: Int64s = offsets_of(corpus.lengths())
         self.n_tokens = n_tokens = int(self.token_starts[-1])
         most_tags = int(np.diff(corpus.tags.indptr).max(initial=0))
-        self._tokens = Assignments(
-            arrays.empty(n_tokens, np.uint16), arrays.empty(n_tokens, np.uint8 if most_tags < 255 else np.uint16)
-        )
-        self.counts = TopicCounts(
-            np.zeros((corpus.n_words, n_topics), np.int32),
-            np.zeros(n_topics, np.int64),
-            np.zeros((corpus.n_tags, n_topics), np.int32),
-            np.zeros(corpus.n_tags, np.int64),
-            np.zeros(0 if candidates is None else len(candidates.words), np.int32),
-            np.zeros(corpus.n_tags, np.int64),
-        )
+        self._tokens = empty_assignments(n_tokens, most_tags, arrays)
+        n_pairs = 0 if candidates is None else len(candidates.words)
+        self.counts = zero_counts(corpus.n_words, corpus.n_tags, n_topics, n_pairs)
         self.own = own_word_entries(self.documents, candidates, pool, arrays.empty)
         block = min(max(1, -(-n_tokens // n_blocks)), MAX_BLOCK_TOKENS)
-        self.blocks = cut_evenly(self.token_starts, block)
+        if n_rounds is None:
+            self.rounds = [[part] for part in cut_evenly(self.token_starts, block)]
+        else:
+            rounds = InterleavedRounds(len(corpus), n_rounds)
+            self.rounds = [rounds.ranges(i, 0, len(corpus)) for i in range(len(rounds))]
         self._log_probabilities = np.zeros(len(corpus))
+        self._is_sparse = n_rounds is None and n_topics >= SPARSE_TOPICS if sparse is None else sparse
+        self._word_sizes = corpus.word_counts().astype(np.int64)
+        self._word_topics: WordTopics | None = None
 
     @property
     def tokens(self) -> Assignments:
@@ -106,7 +154,7 @@ class LocalSampler(Sampler):
         def draw(chunk: tuple[int, int]) -> None:
             draw_assignments(
                 self.documents, *chunk, self.token_starts, parameters.psi, parameters.theta, xi, xi_latent, rho,
-                parameters.latent, seed, self.tokens,
+                parameters.latent, seed, self.tokens, 0,
             )  # fmt: skip
 
         self.pool.map(draw, cut_evenly(self.token_starts, CHUNK_TOKENS))
@@ -119,43 +167,55 @@ class LocalSampler(Sampler):
         self._count()
 
     def sweep(self, priors: SamplerPriors, seed: int, sweep: int) -> float:
-        """Draw all assignments anew, block after block; see ``Sampler.sweep``."""
-        for first, last in self.blocks:
-            start, end = self.token_starts[first], self.token_starts[last]
-            after = Assignments(np.empty(end - start, np.uint16), np.empty(end - start, self.tokens.tags.dtype))
-            chunks = [
-                (first + one, first + other)
-                for one, other in cut_evenly(self.token_starts[first : last + 1], CHUNK_TOKENS)
-            ]
+        """Draw all assignments anew, round after round; see ``Sampler.sweep``."""
+        if self._word_topics is None:
+            rows = self.counts.word_topics, self._word_sizes, self.pool
+            self._word_topics = word_topics_of(*rows) if self._is_sparse else no_word_topics()
+        word_topics, n_parts = self._word_topics, self.pool.n_threads if self._is_sparse else 0
+        for ranges in self.rounds:
+            chunks, n_tokens = self._chunks(ranges)
+            after = Assignments(np.empty(n_tokens, np.uint16), np.empty(n_tokens, self.tokens.tags.dtype))
 
-            def sample(chunk: tuple[int, int], after: Assignments = after, start: int = start) -> None:
-                part = Assignments(*(values[self.token_starts[chunk[0]] - start :] for values in after))
+            def sample(chunk: _Chunk, after: Assignments = after) -> None:
                 sample_documents(
-                    self.documents, self.own, *chunk, self.token_starts, self.counts, priors, self.tokens, part, seed,
-                    sweep, self._log_probabilities,
+                    self.documents, self.own, chunk.first, chunk.last, self.token_starts, self.counts, word_topics,
+                    priors, self.tokens, chunk.part(after), seed, sweep, self._log_probabilities, 0,
                 )  # fmt: skip
 
-            def replace(chunk: tuple[int, int], after: Assignments = after, start: int = start) -> None:
-                part = Assignments(*(values[self.token_starts[chunk[0]] - start :] for values in after))
-                replace_assignments(self.documents, self.own, *chunk, self.token_starts, self.counts, self.tokens, part)
+            def replace(chunk: _Chunk, after: Assignments = after) -> None:
+                replace_assignments(
+                    self.documents, self.own, chunk.first, chunk.last, self.token_starts, self.counts, self.tokens,
+                    chunk.part(after),
+                )  # fmt: skip
+
+            def update(part: int, chunks: list[_Chunk] = chunks, after: Assignments = after) -> None:
+                for chunk in chunks:
+                    update_word_topics(
+                        self.documents, chunk.first, chunk.last, self.token_starts, len(self.counts.topics),
+                        self.tokens, chunk.part(after), part, n_parts, word_topics,
+                    )  # fmt: skip
 
             self.pool.map(sample, chunks)
+            self.pool.map(update, range(n_parts))
             self.pool.map(replace, chunks)
-            release(*(values[start:end] for values in self.tokens))
+            for first, last in ranges:
+                release(*(values[self.token_starts[first] : self.token_starts[last]] for values in self.tokens))
         return float(self._log_probabilities.sum())
 
     def document_counts(self, rows: Int64s, parameters: Parameters) -> VariationalPosterior:
         """Return the counts of some documents; see ``Sampler.document_counts``."""
-        starts = self.documents.tag_starts
-        lengths = starts[rows + 1] - starts[rows]
-        offsets = offsets_of(lengths)
-        entries = np.arange(offsets[-1]) - offsets[:-1][owners_of(offsets)] + starts[rows][owners_of(offsets)]
-        xi = parameters.pi[self.documents.tags[entries]]
-        has_latent = (lengths == 0) | parameters.latent
-        xi_latent = np.where(has_latent, parameters.pi_latent, 0.0)
-        rho = np.tile(parameters.mu, (len(rows), 1))
-        add_document_counts(rows, offsets, self.token_starts, self.tokens, xi, xi_latent, rho)
-        return VariationalPosterior(xi, xi_latent, rho)
+        tag_entries = self.documents.tag_starts, self.documents.tags
+        return document_counts(rows, parameters, *tag_entries, self.token_starts, self.tokens)
+
+    def _chunks(self, ranges: list[DocumentRange]) -> tuple[list[_Chunk], int]:
+        """Divide a round into units of parallel work; also return the number of its tokens."""
+        chunks, n_tokens = [], 0
+        for start, end in ranges:
+            for one, other in cut_evenly(self.token_starts[start : end + 1], CHUNK_TOKENS):
+                first, last = start + one, start + other
+                chunks.append(_Chunk(first, last, n_tokens))
+                n_tokens += int(self.token_starts[last] - self.token_starts[first])
+        return chunks, n_tokens
 
     def _prior(self, parameters: Parameters) -> VariationalPosterior:
         xi = parameters.pi[self.documents.tags]
@@ -163,8 +223,60 @@ class LocalSampler(Sampler):
         return VariationalPosterior(xi, has_latent * parameters.pi_latent, parameters.mu[None])
 
     def _count(self) -> None:
+        self._word_topics = None
         for values in self.counts:
             values[:] = 0
         count_assignments(
             self.documents, self.own, 0, len(self.token_starts) - 1, self.token_starts, self.counts, self.tokens
         )
+
+
+class _Chunk(NamedTuple):
+    """Documents ``first:last``, and the position of their first token among those of the round."""
+
+    first: int
+    last: int
+    offset: int
+
+    def part(self, after: Assignments) -> Assignments:
+        """The assignments of a round from the chunk's on."""
+        return Assignments(*(values[self.offset :] for values in after))
+
+
+def require_whole_counts(corpus: Corpus) -> None:
+    """Raise if counts have fractions."""
+    if corpus.counts.data.dtype.kind not in "iu":
+        raise ValueError('inference="gibbs" assigns whole tokens, and the counts have fractions: use inference="cvb0"')
+
+
+def empty_assignments(n_tokens: int, most_tags: int, arrays: TemporaryArrays) -> Assignments:
+    """Allocate assignments: 3 bytes a token, 4 if a document has more than 254 tags."""
+    tag_type = np.uint8 if most_tags < 255 else np.uint16
+    return Assignments(arrays.empty(n_tokens, np.uint16), arrays.empty(n_tokens, tag_type))
+
+
+def zero_counts(n_words: int, n_tags: int, n_topics: int, n_pairs: int) -> TopicCounts:
+    """Allocate counts of no tokens; ``n_pairs`` is the number of candidates for own words."""
+    return TopicCounts(
+        np.zeros((n_words, n_topics), np.int32),
+        np.zeros(n_topics, np.int64),
+        np.zeros((n_tags, n_topics), np.int32),
+        np.zeros(n_tags, np.int64),
+        np.zeros(n_pairs, np.int32),
+        np.zeros(n_tags, np.int64),
+    )
+
+
+def document_counts(
+    rows: Int64s, parameters: Parameters, tag_starts: Int64s, tags: Any, token_starts: Int64s, tokens: Assignments
+) -> VariationalPosterior:
+    """Return the counts of some documents, priors included; see ``Sampler.document_counts``."""
+    lengths = tag_starts[rows + 1] - tag_starts[rows]
+    offsets = offsets_of(lengths)
+    entries = np.arange(offsets[-1]) - offsets[:-1][owners_of(offsets)] + tag_starts[rows][owners_of(offsets)]
+    xi = parameters.pi[tags[entries]]
+    has_latent = (lengths == 0) | parameters.latent
+    xi_latent = np.where(has_latent, parameters.pi_latent, 0.0)
+    rho = np.tile(parameters.mu, (len(rows), 1))
+    add_document_counts(rows, offsets, token_starts, tokens, xi, xi_latent, rho)
+    return VariationalPosterior(xi, xi_latent, rho)

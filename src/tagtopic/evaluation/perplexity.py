@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, row_blocks
+from tagtopic._core.estimator import check_is_fitted
 from tagtopic._core.jit import compiled_reordering
 from tagtopic._core.memmap import release
 from tagtopic.corpus import Corpus
@@ -193,8 +193,8 @@ def _log_likelihoods(target: Corpus, topic_mixes: Any, psi: Any, own: Any) -> An
 def _from_bound(model: Any, corpus: Corpus, unknown: int | None) -> Perplexity:
     if not hasattr(model, "_posteriors"):
         raise ValueError(f"{type(model).__name__} gives no bound on the likelihood: use 'completion' or 'fitted'")
-    if not method_of(model.inference).is_bound:
-        raise ValueError(f"inference={model.inference!r} does not bound the likelihood: use 'completion' or 'fitted'")
+    if not method_of(model.inference_).is_bound:
+        raise ValueError(f"inference={model.inference_!r} does not bound the likelihood: use 'completion' or 'fitted'")
     total = float(corpus.lengths().sum())
     if not total:
         raise ValueError(NOTHING_TO_SCORE)

@@ -46,6 +46,8 @@ FEATURES = {
     "LDA + tf-idf": Features(topics="LDA"),
     "TWDA": Features(tfidf=False, topics="TWDA"),
     "TWDA + tf-idf": Features(topics="TWDA"),
+    "TWDA (paper)": Features(tfidf=False, topics="TWDA (paper)"),
+    "TWDA (paper) + tf-idf": Features(topics="TWDA (paper)"),
     "DMR": Features(tfidf=False, topics="DMR"),
     "DMR + tf-idf": Features(topics="DMR"),
     "tf-idf with tags": Features(tags=True),
@@ -114,7 +116,9 @@ def _parts(rows: list[Row]) -> dict[str, list[Row]]:
 def draw(rows: list[Row], figure: Any) -> None:
     """Draw precision at 1, 3 and 5 as bars by features, in a panel for each kernel and number of topics."""
     parts = _parts(rows)
-    colours = ["#9e9e9e", "#1f77b4", "#e07a1f", "#c1272d", "#b39ddb", "#6a3d9a", "#8bc34a", "#33691e"]
+    colours = [
+        "#9e9e9e", "#1f77b4", "#e07a1f", "#c1272d", "#f4c095", "#e59a9d", "#b39ddb", "#6a3d9a", "#8bc34a", "#33691e",
+    ]  # fmt: skip
     for axis, part in zip(panels(figure, list(parts), width=4.6), parts.values(), strict=True):
         names = distinct(part, "model")
         width = 0.8 / max(len(names), 1)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tagtopic.corpus import Corpus
+from tagtopic.corpus.duplicates import first_copies
 from tagtopic.corpus.text.rules import TagRules
 
 EMBEDDED, PLANTED = "embedded", "planted"
 QUICK_DOCUMENTS = 2000
+DUPLICATE_SHARE = 0.6
+"""Near-duplicates share at least this share of the distinct words of the longer document."""
+
 LABEL_SHARE = 0.25
 """A planted document is labelled with the topics that have at least this share of it."""
 
@@ -34,6 +38,8 @@ class Selection:
         Tags on fewer documents are removed.
     documents : int, optional
         Maximum number of documents, drawn at random.
+    drop_duplicates : bool, default False
+        Whether near-duplicates are removed: copies on both sides of a split reward memory.
 
     Examples
     --------
@@ -46,6 +52,7 @@ class Selection:
     kinds: Sequence[str] | None = None
     min_tag_documents: int = 1
     documents: int | None = None
+    drop_duplicates: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,8 @@ class Dataset:
         The documents.
     labels : Corpus or None
         The same documents with their labels as tags.
+    notes : tuple of str, default ()
+        Which documents were left out, and why.
 
     Examples
     --------
@@ -69,9 +78,10 @@ class Dataset:
 
     corpus: Corpus
     labels: Corpus | None
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, rows: Any) -> Dataset:
-        return Dataset(self.corpus[rows], None if self.labels is None else self.labels[rows])
+        return Dataset(self.corpus[rows], None if self.labels is None else self.labels[rows], self.notes)
 
     def fold(self, number: int, folds: int) -> tuple[Dataset, Dataset]:
         """Split into a training and a test part of cross-validation; both keep the order of the corpus.
@@ -163,6 +173,8 @@ def planted_dataset(*, quick: bool = False) -> Dataset:
 def select_dataset(corpus: Corpus, selection: Selection) -> Dataset:
     """Select documents and tags of a corpus; documents without words, tags or requested labels are removed.
 
+    ``notes`` of the result says how many.
+
     Parameters
     ----------
     corpus : Corpus
@@ -188,6 +200,8 @@ def select_dataset(corpus: Corpus, selection: Selection) -> Dataset:
     >>> dataset = select_dataset(corpus, Selection(labels="genre"))
     >>> len(dataset.corpus), dataset.corpus.tag_names
     (1, ('author:Ada',))
+    >>> dataset.notes
+    ('1 of 2 documents has no tags (left out)',)
     """
     labels = None
     if selection.labels is not None:
@@ -203,7 +217,10 @@ def select_dataset(corpus: Corpus, selection: Selection) -> Dataset:
     kinds = None if selection.kinds is None else tuple(selection.kinds)
     drop = () if selection.labels is None else (selection.labels,)
     rules = TagRules(min_tag_documents=selection.min_tag_documents, keep_kinds=kinds, drop_kinds=drop)
-    dataset = _complete(Dataset(corpus.select_tags(rules), labels))
+    dataset = Dataset(corpus.select_tags(rules), labels)
+    if selection.drop_duplicates:
+        dataset = _without_copies(dataset)
+    dataset = _complete(dataset)
     if selection.documents is not None and selection.documents < len(dataset.corpus):
         dataset = dataset[np.random.default_rng(0).permutation(len(dataset.corpus))[: selection.documents]]
     return dataset
@@ -215,12 +232,34 @@ def _kinds_of(corpus: Corpus) -> str:
 
 def _complete(dataset: Dataset) -> Dataset:
     """Remove documents without words, tags or labels: TWTM needs tags, and all models must get the same corpus."""
-    matrices = [dataset.corpus.counts, dataset.corpus.tags]
-    matrices += [] if dataset.labels is None else [dataset.labels.tags]
-    complete = np.logical_and.reduce([np.diff(matrix.indptr) > 0 for matrix in matrices])
+    matrices = {"words": dataset.corpus.counts, "tags": dataset.corpus.tags}
+    if dataset.labels is not None:
+        matrices["labels"] = dataset.labels.tags
+    present = {what: np.diff(matrix.indptr) > 0 for what, matrix in matrices.items()}
+    complete = np.logical_and.reduce(list(present.values()))
     if not complete.any():
         raise ValueError("no document has words and tags: there is nothing to experiment on")
-    return dataset if complete.all() else dataset[complete]
+    missing = {what: int((~has).sum()) for what, has in present.items()}
+    notes = [_left_out(n, len(dataset.corpus), f"no {what}") for what, n in missing.items() if n]
+    return dataset if complete.all() else replace(dataset[complete], notes=(*dataset.notes, *notes))
+
+
+def _without_copies(dataset: Dataset) -> Dataset:
+    """Remove documents that share 60% of their distinct words with an earlier one."""
+    rows = np.flatnonzero(first_copies(dataset.corpus.counts, DUPLICATE_SHARE) < 0)
+    copies = len(dataset.corpus) - len(rows)
+    note = f"{copies:,} of {len(dataset.corpus):,} documents nearly duplicate an earlier one (left out)"
+    return replace(dataset[rows], notes=(*dataset.notes, note)) if copies else dataset
+
+
+def _left_out(n: int, total: int, lack: str) -> str:
+    return f"{n:,} of {total:,} documents {'has' if n == 1 else 'have'} {lack} (left out)"
+
+
+def with_seen_words(test: Corpus, train: Corpus) -> Corpus:
+    """Return the test documents without the words that no training document has."""
+    seen = [word for word, count in zip(train.words, train.word_counts(), strict=True) if count > 0]
+    return test.align(seen, test.tag_names).corpus
 
 
 def with_commonest_tags(dataset: Dataset, n: int) -> Dataset:
@@ -229,4 +268,4 @@ def with_commonest_tags(dataset: Dataset, n: int) -> Dataset:
     documents = corpus.tag_sizes()
     kept = np.sort(np.argsort(-documents, kind="stable")[:n])
     names = [corpus.tag_names[j] for j in kept]
-    return _complete(Dataset(corpus.align(corpus.words, names).corpus, dataset.labels))
+    return _complete(Dataset(corpus.align(corpus.words, names).corpus, dataset.labels, dataset.notes))

@@ -13,7 +13,7 @@ from tagtopic.experiments.dataset import Dataset
 from tagtopic.experiments.grid import CellResult, ExperimentGrid, Log, Row, Settings, cell_title
 from tagtopic.experiments.results import Table, require_matplotlib, write_parquet, write_plot
 
-EXPERIMENT_NAMES = ("perplexity", "tags", "classify", "noise", "scale")
+EXPERIMENT_NAMES = ("perplexity", "tags", "classify", "noise", "scale", "replay", "hybrid")
 FOLDS = 5
 
 
@@ -276,7 +276,7 @@ def _error_row(cell: CellResult) -> Row:
 
 def _page(experiment: Experiment, dataset: Dataset, tables: list[Table], failed: list[CellResult], missing: int) -> str:
     corpus: Any = dataset.corpus
-    lines = [f"# {experiment.title}\n", f"{corpus!r}.\n"]
+    lines = [f"# {experiment.title}\n", f"{corpus!r}.\n", *(f"{note}.\n" for note in dataset.notes)]
     if missing:
         lines.append(f"{missing} cells are not measured yet: run the same command again to continue.\n")
     lines += [table.markdown() for table in tables]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ class CellResult:
     error: str | None
     seconds: float
     version: str = __version__
+    cpu_seconds: float = 0.0
 
     @property
     def table(self) -> list[Row]:
@@ -124,7 +126,7 @@ class ExperimentGrid:
 
 def _measure(settings: Settings, measure: Measure) -> tuple[CellResult, bool]:
     """Return the result of a cell, and whether it should be stored."""
-    started = time.perf_counter()
+    started, cpu_started = time.perf_counter(), _cpu_seconds()
     rows: list[Row] = []
     error, is_final = None, True
     try:
@@ -133,7 +135,14 @@ def _measure(settings: Settings, measure: Measure) -> tuple[CellResult, bool]:
         # the failure of one model must not end the run
         is_final = not isinstance(problem, MissingExtraError)
         error = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
-    return CellResult(settings, rows, error, round(time.perf_counter() - started, 3)), is_final
+    seconds, cpu_seconds = time.perf_counter() - started, _cpu_seconds() - cpu_started
+    return CellResult(settings, rows, error, round(seconds, 3), cpu_seconds=round(cpu_seconds, 3)), is_final
+
+
+def _cpu_seconds() -> float:
+    """The CPU time of this process and of those it has waited for: external libraries run in processes of their own."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def cell_title(settings: Settings) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tagtopic._core.arrays import Float64s
 from tagtopic.corpus import Corpus
+from tagtopic.models._published import published_settings
 
 SEED = 0
 BATCH_DOCUMENTS = 1024
@@ -29,24 +30,35 @@ class ModelSpec:
     is_external: bool = False
 
 
-OURS = ("tagtopic.models", {"max_iter": 100}, {"max_iter": 30})
-GIBBS = ({"sweeps": 300}, {"sweeps": 50})
-LABELED = ({"sweeps": 60, "optimise_every": 20}, {"sweeps": 30})
+OURS = "tagtopic.models"
+NO_PREDICTOR = {"tag_predictor": False}
+"""No experiment with a topic model asks the tag predictor, which takes a large part of a fit's time."""
+
+Arguments = dict[str, Any]
+DEFAULTS: tuple[Arguments, Arguments] = ({}, {"max_iter": 30})
+"""Our models have their default settings: 400 sweeps of the sampler."""
+
+AS_PUBLISHED: tuple[Arguments, Arguments] = ({}, {"max_iter": 15})
+"""The settings of ``as_published``: at most 100 iterations of Algorithm 1."""
+
+GIBBS = ({"sweeps": 1000}, {"sweeps": 50})
+LABELED = ({"sweeps": 300, "optimise_every": 20}, {"sweeps": 30})
+"""A sweep over one topic for each of thousands of tags takes a hundred times as long."""
 
 MODEL_SPECS = {
-    "TWTM": ModelSpec(OURS[0], "TWTM", {}, *OURS[1:]),
-    "TWDA": ModelSpec(OURS[0], "TWDA", {}, *OURS[1:]),
-    "TWDA (prior learnt)": ModelSpec(OURS[0], "TWDA", {}, *OURS[1:]),
-    "LDA (ours)": ModelSpec(OURS[0], "LDA", {}, *OURS[1:]),
+    "TWTM": ModelSpec(OURS, "TWTM", NO_PREDICTOR, *DEFAULTS),
+    "TWDA": ModelSpec(OURS, "TWDA", NO_PREDICTOR, *DEFAULTS),
+    "TWTM (paper)": ModelSpec(OURS, "TWTM", published_settings(latent=False) | NO_PREDICTOR, *AS_PUBLISHED),
+    "TWDA (paper)": ModelSpec(OURS, "TWDA", published_settings(latent=True) | NO_PREDICTOR, *AS_PUBLISHED),
+    "TWDA (prior learnt)": ModelSpec(OURS, "TWDA", NO_PREDICTOR, *DEFAULTS),
+    "LDA (ours)": ModelSpec(OURS, "LDA", {}, *DEFAULTS),
     "LDA": ModelSpec("tagtopic.baselines", "LDA", {}, *GIBBS, is_external=True),
     "LDA with tags": ModelSpec("tagtopic.baselines", "LDA", {"tags_as_words": True}, *GIBBS, is_external=True),
-    "CTM": ModelSpec("tagtopic.baselines", "CTM", {}, {"max_iter": 50}, {"max_iter": 10}),
-    "CTM with tags": ModelSpec(
-        "tagtopic.baselines", "CTM", {"tags_as_words": True}, {"max_iter": 50}, {"max_iter": 10}
-    ),
-    "DMR": ModelSpec("tagtopic.baselines", "DMR", {"sigma": 0.5}, {"sweeps": 200}, {"sweeps": 50}),
-    "ATM": ModelSpec("tagtopic.baselines", "AuthorTopic", {}, {"sweeps": 100}, {"sweeps": 40}, is_external=True),
-    "CorrLDA": ModelSpec("tagtopic.baselines", "CorrLDA", {"tol": 1e-4}, {"max_iter": 30}, {"max_iter": 20}),
+    "CTM": ModelSpec("tagtopic.baselines", "CTM", {}, {}, {"max_iter": 10}),
+    "CTM with tags": ModelSpec("tagtopic.baselines", "CTM", {"tags_as_words": True}, {}, {"max_iter": 10}),
+    "DMR": ModelSpec("tagtopic.baselines", "DMR", {"sigma": 0.5}, *GIBBS),
+    "ATM": ModelSpec("tagtopic.baselines", "AuthorTopic", {}, {"sweeps": 1000}, {"sweeps": 40}, is_external=True),
+    "CorrLDA": ModelSpec("tagtopic.baselines", "CorrLDA", {}, {}, {"max_iter": 20}),
     "PLDA": ModelSpec("tagtopic.baselines", "PLDA", {}, *LABELED, has_topics=False, is_external=True),
     "PLDA, 2 topics a tag": ModelSpec(
         "tagtopic.baselines", "PLDA", {"topics_per_tag": 2}, *LABELED, has_topics=False, is_external=True
@@ -79,7 +91,7 @@ def build_model(name: str, arguments: dict[str, Any], jobs: int | None) -> Any:
     extra: dict[str, Any] = {"n_jobs": jobs}
     if spec.is_external:
         extra = {"timeout": EXTERNAL_TIMEOUT}  # with more than one thread tomotopy's fits differ from run to run
-    if spec.module == "tagtopic.models":
+    if spec.module == OURS:
         extra["progress"] = False
     return _model_class(spec)(**arguments, **extra)
 
@@ -97,16 +109,20 @@ def _model_class(spec: ModelSpec) -> Any:
 
 
 def tag_score_batches(model: Any, corpus: Corpus) -> Iterator[tuple[slice, Float64s]]:
-    """Yield the scores of all tags in batches of documents; for tagtopic's models the paper's log p(d | tag)."""
+    """Yield the scores of all tags in batches of documents; for tagtopic's models the paper's log p(d | tag).
+
+    A tag is scored by its own row of theta alone (and its own words, if tags have some), as the baselines and the
+    authors' code do: without the latent tag, whose flat expected topics would make all tags alike.
+    """
     if hasattr(model, "tag_score_batches"):
         yield from model.tag_score_batches(corpus, BATCH_DOCUMENTS)
         return
     from tagtopic.tagging.likelihood import tag_log_likelihood_matrix
 
     known, parameters = model.aligned(corpus), model.parameters_
-    mixes = parameters.expected_mix_by_tag()
+    mixes, own_words = parameters.topic_rows, model.own_words_ if parameters.own_words is not None else None
     for first in range(0, len(known), BATCH_DOCUMENTS):
         batch = slice(first, min(first + BATCH_DOCUMENTS, len(known)))
-        scores = tag_log_likelihood_matrix(known[batch].counts, mixes, parameters.psi)
+        scores = tag_log_likelihood_matrix(known[batch].counts, mixes, parameters.psi, own_words)
         scores[:, np.asarray(model.tag_frequencies_) == 0] = -np.inf
         yield batch, scores

@@ -29,10 +29,13 @@ from tagtopic.experiments.results import (
 
 TOPICS, QUICK_TOPICS = (100, 200), (20,)
 LEARNT_PRIOR = "TWDA (prior learnt)"
-"""Learns the prior of the tag weights on documents held out of training, to whose tags noise is added."""
+"""Learns the prior of the tag weights on documents held out of training, to whose tags noise is added.
+
+The paper's TWDA learns its prior from the training documents, without noise: that is "TWDA (paper)".
+"""
 
 HELD_OUT, EXPECTED_NOISE = 0.05, 0.5
-MODELS = ("TWDA", LEARNT_PRIOR, "TWTM", "ATM", "DMR")
+MODELS = ("TWDA", "TWDA (paper)", LEARNT_PRIOR, "TWTM", "TWTM (paper)", "ATM", "DMR")
 NOISE_LEVELS = (0.0, 0.2, 0.4, 0.5, 0.8, 1.0)
 EXAMPLES, EXAMPLE_SHARE = 5, 0.5
 

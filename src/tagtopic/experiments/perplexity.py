@@ -26,9 +26,10 @@ TOPICS, QUICK_TOPICS = (20, 50, 100, 200), (10, 20)
 LABEL_TAGS, QUICK_LABEL_TAGS = 1020, 100
 """Number of tags in part (c), where each tag has its own topics in PLDA, and TWTM and TWDA get as many topics."""
 
-WORD_MODELS = ("TWTM", "TWDA", "LDA", "LDA (ours)", "CTM")
-TAG_MODELS = ("TWTM", "TWDA", "DMR", "ATM", "CorrLDA", "LDA with tags", "CTM with tags", "PLDA", "Labeled LDA")
-PER_TAG_MODELS = ("PLDA", "PLDA, 2 topics a tag", "TWTM", "TWDA")
+PROPOSED = ("TWTM", "TWDA", "TWTM (paper)", "TWDA (paper)")
+WORD_MODELS = (*PROPOSED, "LDA", "LDA (ours)", "CTM")
+TAG_MODELS = (*PROPOSED, "DMR", "ATM", "CorrLDA", "LDA with tags", "CTM with tags", "PLDA", "Labeled LDA")
+PER_TAG_MODELS = ("PLDA", "PLDA, 2 topics a tag", *PROPOSED)
 MODELS = tuple(dict.fromkeys(WORD_MODELS + TAG_MODELS + PER_TAG_MODELS))
 MEASURES = {"completion": "document completion", "fitted": "the paper's: on the words that were fitted"}
 

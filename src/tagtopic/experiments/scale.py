@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from sklearn.base import clone
-
+from tagtopic._core.estimator import clone
 from tagtopic.evaluation import perplexity
 from tagtopic.experiments.dataset import Dataset, with_commonest_tags
 from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
@@ -23,7 +22,15 @@ from tagtopic.experiments.models import fit_model
 from tagtopic.experiments.results import Table, distinct, format_mean, legend_below, mean, panels, pivot, where
 
 STANDARD, THREADS, PLDA = "standard", "all threads", "PLDA"
-SOLUTIONS = {"Solution I": "driver", "Solution II": "average", "Solution III": "components", "gradient": "gradient"}
+SOLUTIONS = {
+    "Solution I": "driver",
+    "Solution II": "plain-average",
+    "Solution II (weighted)": "average",
+    "Solution III": "components",
+    "gradient": "gradient",
+}
+"""Solution II as printed is the plain mean of the partitions' priors; the weighted mean and the gradient are ours."""
+
 TOPICS, QUICK_TOPICS = (10, 20, 50), (10,)
 RATIOS, QUICK_RATIOS = (0.1, 0.3, 0.6, 0.8, 1.0), (1.0,)
 WORKERS, QUICK_WORKERS = (1, 2), (2,)
@@ -248,9 +255,9 @@ def _curves(rows: list[Row]) -> list[tuple[str, str, str, list[Row]]]:
 
 
 MODELS = (STANDARD, THREADS, *SOLUTIONS, PLDA)
-COLOURS = ("#111111", "#7f7f7f", "#1f77b4", "#c1272d", "#2ca02c", "#e07a1f", "#6a3d9a")
+COLOURS = ("#111111", "#7f7f7f", "#1f77b4", "#c1272d", "#e59a9d", "#2ca02c", "#e07a1f", "#6a3d9a")
 STYLES = {
-    name: {"color": colour, "marker": marker} for name, colour, marker in zip(MODELS, COLOURS, "os^vDP*", strict=True)
+    name: {"color": colour, "marker": marker} for name, colour, marker in zip(MODELS, COLOURS, "os^vxDP*", strict=True)
 }
 EXPERIMENT = Experiment(
     "scale", "Time and perplexity of the distributed solutions", MODELS, cells, measure, tables, draw,

@@ -25,7 +25,7 @@ from tagtopic.experiments.results import (
 )
 
 TOPICS, QUICK_TOPICS = (100, 200), (20,)
-TOPIC_MODELS = ("TWDA", "DMR", "ATM", "CorrLDA")
+TOPIC_MODELS = ("TWDA", "TWDA (paper)", "DMR", "ATM", "CorrLDA")
 CENTROID, PREDICT_TAGS = "tf-idf centroid", "predict_tags"
 """The predictors without topics: a centroid per tag, and the default of ``predict_tags``."""
 

@@ -10,6 +10,7 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -18,13 +19,17 @@ import scipy.sparse as sp
 
 from tagtopic.corpus.tags import kind_of
 from tagtopic.engines.posterior import DocumentPosteriors
-from tagtopic.inference.methods import method_of
+from tagtopic.inference.methods import METHODS
+from tagtopic.models._queries import TagMixes
 from tagtopic.models.plotting import topic_similarity
 
 if TYPE_CHECKING:
-    from tagtopic._core.arrays import Float64s, Floats
+    from tagtopic._core.arrays import Float64s
     from tagtopic._core.records import Records
     from tagtopic.corpus import Corpus
+    from tagtopic.curation import Ledger
+    from tagtopic.explore.analyses import Analyses
+    from tagtopic.explore.review import Review
     from tagtopic.explore.views.overview import Quality
     from tagtopic.models._base import TagTopicModel
     from tagtopic.tagging.audit import TagOnDocument, TagReport
@@ -84,6 +89,10 @@ class Explorer:
         A second fitted model to compare with.
     other_name : str, default="other model"
         Name of the second model.
+    ledger : Ledger, optional
+        Where decisions of a review of the documents' tags are recorded; without one there is no review.
+    predicted : int, default=5
+        Missing tags that a review proposes per document, at most.
 
     Attributes
     ----------
@@ -99,11 +108,13 @@ class Explorer:
         The audit of the documents' tags.
     can_audit : bool
         Whether there are tagged documents and a model that can audit them.
+    review : Review or None
+        The review of the documents' tags.
 
     Raises
     ------
     ValueError
-        If the number of texts is not the number of documents.
+        If the number of texts is not the number of documents, or there is a ledger and no tags to review.
 
     Examples
     --------
@@ -124,13 +135,17 @@ class Explorer:
         name: str = "model",
         other: TagTopicModel | None = None,
         other_name: str = "other model",
+        ledger: Ledger | None = None,
+        predicted: int = 5,
     ) -> None:
         if texts is None and corpus is not None:
             texts = corpus.texts
         if texts is not None and (corpus is None or len(texts) != len(corpus)):
             raise ValueError(f"there are {len(texts)} texts for {0 if corpus is None else len(corpus)} documents")
         self.model = model
+        self._predicts = model.tag_predictor_ is not None  # fitted here if it is not yet, not by the first request
         self.corpus = None if corpus is None else model.aligned(corpus)
+        self._given = corpus
         self.texts = texts
         self.name = name
         self.other, self.other_name = other, other_name
@@ -139,6 +154,7 @@ class Explorer:
         self._weights_by_tag: LazyValue[Any] = LazyValue(lambda: sp.csc_array(self.posteriors.weights))
         self._quality = LazyValue(self._measure_quality)
         self._audit = LazyValue(self._audit_all)
+        self.review = None if ledger is None else self._review(ledger, predicted)
 
     @cached_property
     def tag_numbers(self) -> dict[str, int]:
@@ -165,9 +181,23 @@ class Explorer:
         return numbers
 
     @cached_property
-    def tag_roots(self) -> Floats:
-        """Square roots of the tags' topic distributions, the factors of their Bhattacharyya similarity."""
-        return np.sqrt(self.model.tag_topics_)
+    def tag_mixes(self) -> TagMixes:
+        """The topics of each tag's training documents, or of the documents shown if the model does not have them."""
+        mixes = self.model._tag_mixes
+        if self.model._has_document_topics or not self.has_document_topics:
+            return mixes
+        assert self.corpus is not None
+        sizes = self.corpus.tag_sizes()
+        sums = self.corpus.tags.T.astype(np.float64) @ self.posteriors.topics.astype(np.float64)
+        return TagMixes(mixes.names, sums / np.maximum(sizes, 1)[:, None], sizes.astype(np.float64))
+
+    @property
+    def has_document_topics(self) -> bool:
+        """Whether `tag_mixes` has the topics of documents; else those of the tags themselves, as nothing else is known.
+
+        A model that was fitted on a cluster or saved by an early version does not have them.
+        """
+        return self.model._has_document_topics or (self.corpus is not None and self.corpus.tags.nnz > 0)
 
     @cached_property
     def topic_words(self) -> list[tuple[str, ...]]:
@@ -179,6 +209,18 @@ class Explorer:
     def topic_similarity(self) -> Float64s:
         """Bhattacharyya similarity of topics: (topics, topics)."""
         return topic_similarity(self.model.components_)
+
+    @property
+    def titles(self) -> Sequence[str] | None:
+        """The titles of the documents, if they have any."""
+        return None if self.corpus is None else self.corpus.titles
+
+    @cached_property
+    def analyses(self) -> Analyses:
+        """Trends and effects of the documents, and groups of topics."""
+        from tagtopic.explore.analyses import Analyses
+
+        return Analyses(self.model, self._given)
 
     @property
     def documents(self) -> Corpus:
@@ -193,6 +235,11 @@ class Explorer:
         return self._posteriors.get()
 
     @property
+    def posteriors_ready(self) -> bool:
+        """Whether the posteriors have been computed."""
+        return self._posteriors.ready
+
+    @property
     def weights_by_tag(self) -> Any:
         """The tag weights by tag: CSC (documents, tags)."""
         return self._weights_by_tag.get()
@@ -205,7 +252,7 @@ class Explorer:
     @property
     def can_audit(self) -> bool:
         """Whether there are tagged documents and a model that can audit them."""
-        return self.corpus is not None and self.corpus.tags.nnz > 0 and self.model.tag_predictor_ is not None
+        return self.corpus is not None and self.corpus.tags.nnz > 0 and self._predicts
 
     @property
     def audit(self) -> TagReport:
@@ -223,7 +270,7 @@ class Explorer:
 
     @cached_property
     def audit_by_tag(self) -> dict[str, Records[TagOnDocument]]:
-        """The entries of the audit by tag, least plausible first."""
+        """The entries of the audit by tag, most suspicious first."""
         return self.audit.entries.by("tag")
 
     def infer(self, corpus: Corpus) -> DocumentPosteriors:
@@ -244,7 +291,7 @@ class Explorer:
     @property
     def method_for_new_documents(self) -> str:
         """The inference method for documents that the model was not fitted to."""
-        return method_of(self.model.inference).for_new_documents.name
+        return METHODS[self.model.inference_].for_new_documents.name
 
     @property
     def reads_texts(self) -> bool:
@@ -265,12 +312,12 @@ class Explorer:
         threading.Thread
             The thread, which has been started.
         """
-        return _start_thread(self._warm)
+        return start_thread(self._warm)
 
     def warm_audit(self) -> None:
         """Start the audit in the background, unless it is ready or under way."""
         if not (self._audit.ready or self._audit.computing):
-            _start_thread(self._audit.get)
+            start_thread(self._audit.get)
 
     def _warm(self) -> None:
         if self.reads_texts:
@@ -282,6 +329,13 @@ class Explorer:
             _ = self.weights_by_tag
         if self.can_audit:
             _ = self.audit
+        if self.review is not None:
+            _ = self.review.queue
+
+    def _review(self, ledger: Ledger, predicted: int) -> Review:
+        from tagtopic.explore.review import Review
+
+        return Review(self, ledger, predicted=predicted)
 
     def _measure_quality(self) -> Quality | None:
         from tagtopic.explore.views.overview import measure_quality
@@ -295,8 +349,18 @@ class Explorer:
         return self.model.audit_tags(self.documents)
 
 
-def _start_thread(target: Callable[[], object]) -> threading.Thread:
-    thread = threading.Thread(target=target, name="tagtopic-warm", daemon=True)
+def start_thread(target: Callable[[], object]) -> threading.Thread:
+    """Start a background thread that does not keep the process alive.
+
+    Its errors are not printed: whoever asks for the result meets them, and at the end of the process, when its pools
+    accept no more work, nobody does.
+    """
+
+    def run() -> None:
+        with suppress(Exception):
+            target()
+
+    thread = threading.Thread(target=run, name="tagtopic-warm", daemon=True)
     thread.start()
     return thread
 

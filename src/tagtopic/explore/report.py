@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagtopic._core.display import BAR, COUNT, ELAPSED, progress_display
 from tagtopic._core.files import write_text
 from tagtopic._core.parallel import ThreadPool
 from tagtopic._core.records import csv_chunks
 from tagtopic.explore import views
 from tagtopic.explore.rendering import Renderer, static_file
+from tagtopic.explore.tables import available_tables, table_rows
 from tagtopic.explore.views.audit import AUDIT_TABLES, audit_rows
 from tagtopic.explore.views.search import DocumentList, FoundDocument, TagList
 
@@ -35,7 +37,10 @@ PAGES_PER_CHUNK = 40
 """Pages compressed together: more compress better, fewer open faster."""
 
 MAX_CSV_ROWS = 20_000
-"""Rows per CSV table of the audit, least plausible first: at most about a megabyte of the report."""
+"""Rows per CSV table of the audit, most suspicious entries first: at most about a megabyte of the report."""
+
+MAX_POINTS = 3000
+"""Documents on the map of a report."""
 
 MAX_LISTED_TAGS = 300
 """Tags on the page of tags; the search finds the others."""
@@ -63,7 +68,13 @@ class ReportLimits:
     documents: int = 200
 
 
-def write_report(explorer: Explorer, path: str | PathLike[str], limits: ReportLimits | None = None) -> None:
+def write_report(
+    explorer: Explorer,
+    path: str | PathLike[str],
+    limits: ReportLimits | None = None,
+    *,
+    progress: bool | None = False,
+) -> None:
     """Write a report to a self-contained HTML file, atomically.
 
     Parameters
@@ -74,6 +85,8 @@ def write_report(explorer: Explorer, path: str | PathLike[str], limits: ReportLi
         The file to write; missing folders are created.
     limits : ReportLimits, optional
         Limits on the number of pages.
+    progress : bool or None, default=False
+        Whether to show a progress bar; None: on a terminal, and elsewhere a line every so often.
 
     Examples
     --------
@@ -89,21 +102,52 @@ def write_report(explorer: Explorer, path: str | PathLike[str], limits: ReportLi
     True
     """
     path = Path(path)
-    html = render_report(explorer, limits or ReportLimits())
+    html = render_report(explorer, limits or ReportLimits(), progress=progress)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, html)
 
 
-def render_report(explorer: Explorer, limits: ReportLimits) -> str:
+def render_report(explorer: Explorer, limits: ReportLimits, *, progress: bool | None = False) -> str:
     """Render the report as HTML."""
+    with progress_display(progress, "{task.description}", BAR, COUNT, ELAPSED) as bar:
+        return _render(explorer, limits, _ReportProgress(bar))
+
+
+class _ReportProgress:
+    """Counts the pages of a report; shows nothing without a bar."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+        self._task = None if bar is None else bar.add_task("auditing the tags", total=None)
+
+    def start(self, n_pages: int) -> None:
+        """Begin the pages."""
+        if self._bar is not None:
+            self._bar.remove_task(self._task)
+            self._task = self._bar.add_task("writing pages", total=n_pages)
+
+    def advance(self) -> None:
+        """Count a page."""
+        if self._bar is not None:
+            self._bar.update(self._task, advance=1)
+
+
+def _render(explorer: Explorer, limits: ReportLimits, progress: _ReportProgress) -> str:
     selected = {"tags": _select_tags(explorer, limits.tags), "documents": _select_documents(explorer, limits.documents)}
-    renderer = Renderer(root="#", has_page=lambda kind, number: number in selected.get(kind, ()), live=False)
+    renderer = Renderer(
+        root="#",
+        has_page=lambda kind, number: number in selected.get(kind, ()),
+        live=False,
+        titles=explorer.titles,
+    )
     if explorer.can_audit:
         _ = explorer.audit
-    overview = renderer.fragment("overview", view=views.overview(explorer))
+    groups = None if explorer.analyses.hierarchy is None else views.hierarchy(explorer)
+    overview = renderer.fragment("overview", view=views.overview(explorer), groups=groups)
     pages: dict[str, int] = {}
     chunks: list[str] = []
-    rendered = chain([("/", overview)], _pages(explorer, renderer, selected))
+    progress.start(len(explorer.model.components_) + sum(map(len, selected.values())))
+    rendered = chain([("/", overview)], _pages(explorer, renderer, selected, progress))
     while chunk := list(islice(rendered, PAGES_PER_CHUNK)):
         pages |= dict.fromkeys((path for path, _ in chunk), len(chunks))
         chunks.append(_compress(dict(chunk)))
@@ -119,11 +163,15 @@ def render_report(explorer: Explorer, limits: ReportLimits) -> str:
         has_documents=explorer.corpus is not None,
         can_audit=explorer.can_audit,
         has_other=explorer.other is not None,
+        has_groups=explorer.analyses.hierarchy is not None,
+        has_trends=bool(explorer.analyses.times),
+        has_effects=bool(explorer.analyses.kinds),
+        has_review=False,
         overview=overview,
         pages=_json(pages),
         files=_json(files),
         chunks=chunks,
-        index=_json(_search_index(explorer, selected["tags"])),
+        index=_json(_search_index(explorer, selected)),
         style=style,
         script=script,
         policy=_content_security_policy(style, script),
@@ -134,30 +182,50 @@ def render_report(explorer: Explorer, limits: ReportLimits) -> str:
     )
 
 
-def _pages(explorer: Explorer, renderer: Renderer, selected: dict[str, dict[int, None]]) -> Iterator[tuple[str, str]]:
+def _pages(
+    explorer: Explorer, renderer: Renderer, selected: dict[str, dict[int, None]], progress: _ReportProgress
+) -> Iterator[tuple[str, str]]:
     """The pages with their paths."""
+
+    def describe(number: int) -> views.DocumentView:
+        progress.advance()
+        return views.document(explorer, number)
+
     for topic in range(len(explorer.model.components_)):
+        progress.advance()
         yield f"/topics/{topic}", renderer.fragment("topic", view=views.topic(explorer, topic))
     yield "/tags", renderer.fragment("tags", view=_tag_list(explorer, selected["tags"]))
     for number in selected["tags"]:
+        progress.advance()
         view = views.tag(explorer, number)
         yield f"/tags/{number}", renderer.fragment("tag", view=view, can_audit=explorer.can_audit)
     if explorer.corpus is not None:
         listed, note = _document_list(explorer, selected["documents"])
         yield "/documents", renderer.fragment("documents", view=listed, note=note)
         with ThreadPool(explorer.model.n_jobs) as workers:  # sampling intervals is most of the work, and uses all cores
-            documents = workers.map(lambda number: views.document(explorer, number), selected["documents"])
+            documents = workers.map(describe, selected["documents"])
         for document in documents:
             yield f"/documents/{document.number}", renderer.fragment("document", view=document)
         if explorer.can_audit:
             yield "/audit", renderer.fragment("audit", view=views.audit(explorer), max_rows=MAX_CSV_ROWS)
+    has_points = explorer.corpus is not None and len(explorer.corpus) > 0
+    points = _json(asdict(views.document_map(explorer, MAX_POINTS))) if has_points else ""
+    yield "/map", renderer.fragment("map", view=views.heat_map(explorer), has_points=has_points, points=points)
+    if explorer.analyses.hierarchy is not None:
+        yield "/hierarchy", renderer.fragment("hierarchy", view=views.hierarchy(explorer))
+    if explorer.analyses.times:
+        yield "/trends", renderer.fragment("trends", view=views.trends(explorer))
+    if explorer.analyses.kinds:
+        yield "/effects", renderer.fragment("effects", view=views.effects(explorer))
     yield "/try", renderer.fragment("try_offline")
     if explorer.other is not None:
         yield "/compare", renderer.fragment("compare", view=views.compare(explorer))
 
 
 def _files(explorer: Explorer) -> Iterator[tuple[str, str]]:
-    """The files to download, with their paths: the tables of the audit."""
+    """The files to download, with their paths: all tables."""
+    for table in available_tables(explorer):
+        yield f"/{table}.csv", "".join(csv_chunks(table_rows(explorer, table), byte_order_mark=True))
     if explorer.can_audit:
         for table in AUDIT_TABLES:
             rows = islice(audit_rows(explorer, table), MAX_CSV_ROWS)
@@ -197,7 +265,8 @@ def _tag_list(explorer: Explorer, selected: dict[int, None]) -> TagList:
 def _document_list(explorer: Explorer, selected: dict[int, None]) -> tuple[DocumentList, str]:
     corpus = explorer.documents
     found = tuple(
-        FoundDocument(corpus.ids[i], i, int(corpus[i : i + 1].lengths()[0]), corpus[i].tags[:6]) for i in selected
+        FoundDocument(corpus.ids[i], i, int(corpus[i : i + 1].lengths()[0]), corpus[i].tags[:6], corpus[i].title)
+        for i in selected
     )
     note = ""
     if len(found) < len(corpus):
@@ -205,10 +274,19 @@ def _document_list(explorer: Explorer, selected: dict[int, None]) -> tuple[Docum
     return DocumentList("", len(found), 0, found), note
 
 
-def _search_index(explorer: Explorer, selected: dict[int, None]) -> list[tuple[str, int, float]]:
-    """Names, numbers and frequencies of the tags that the search field finds."""
+def _search_index(explorer: Explorer, selected: dict[str, dict[int, None]]) -> dict[str, list[tuple[str, int, float]]]:
+    """Names, numbers and shares of what the search field finds: topics by their words, tags, and documents."""
     model = explorer.model
-    return [(model.tag_names_[i], i, round(float(model.tag_frequencies_[i]), 5)) for i in selected]
+    shown = [k for k in range(len(model.components_)) if k not in model.hidden_topics_]
+    topics = [(_label(explorer, k), k, round(float(model.topic_shares_[k]), 5)) for k in shown]
+    tags = [(model.tag_names_[i], i, round(float(model.tag_frequencies_[i]), 5)) for i in selected["tags"]]
+    ids, titles = (() if explorer.corpus is None else explorer.corpus.ids), explorer.titles
+    documents = [(f"{ids[i]} {titles[i] if titles else ''}".strip(), i, 0.0) for i in selected["documents"]]
+    return {"topics": topics, "tags": tags, "documents": documents}
+
+
+def _label(explorer: Explorer, topic: int) -> str:
+    return " ".join([explorer.model.topic_names_[topic], *explorer.topic_words[topic]]).strip()
 
 
 def _compress(pages: dict[str, str]) -> str:
@@ -217,13 +295,14 @@ def _compress(pages: dict[str, str]) -> str:
 
 
 def _script() -> str:
-    return static_file("explorer.js").decode() + static_file("report.js").decode()
+    return "".join(static_file(name).decode() for name in ("figures.js", "explorer.js", "report.js"))
 
 
 def _content_security_policy(style: str, script: str) -> str:
-    """Allow this script and this style only, and no requests."""
+    """Allow this script, this style and images that the script makes, and no requests."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
-    return f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; base-uri 'none'"
+    own = f"script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; img-src blob:"
+    return f"default-src 'none'; {own}; base-uri 'none'"
 
 
 def _json(value: Any) -> str:

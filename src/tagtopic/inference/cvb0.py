@@ -40,7 +40,8 @@ MIN_SHARE = 0.02
 def mix_correction_cvb0(parameters: KernelParameters, document: Workspace) -> None:
     """Compute h_k: ``mix_correction = (weights**2 / totals) @ vstack([theta[tags], latent_row])``."""
     correction, tags = document.mix_correction, document.tags
-    correction[:] = 0
+    for k in range(correction.shape[0]):
+        correction[k] = 0
     for j in range(tags.shape[0]):
         row = tags[j]
         share = correction.dtype.type(document.weights[j] ** 2) * parameters.leave_one_out.inverse_tag_totals[row]
@@ -79,8 +80,9 @@ def word_pass_cvb0(
     """
     n_words, n_topics = psi.shape
     zero, one, least = mix.dtype.type(0), mix.dtype.type(1), mix.dtype.type(MIN_SHARE)
-    gradient[:] = 0
-    gradient_correction[:] = 0
+    for k in range(n_topics):
+        gradient[k] = 0
+        gradient_correction[k] = 0
     quads = n_words - n_words % 4
     for i in range(0, quads, 4):
         s0, s1, s2, s3 = products_with_four(psi, i, mix)
@@ -214,10 +216,12 @@ def add_word_statistics_cvb0(
         floor = word_prior[word]
         p = index.starts[i]
         end = index.starts[i + 1]
-        total[:] = 0
+        for k in range(n_topics):
+            total[k] = 0
         while p < end:
             stop = min(end, p + TERMS_IN_SINGLE)
-            part[:] = 0
+            for k in range(n_topics):
+                part[k] = 0
             while p < stop:
                 ratio, inverse, d = count_ratios[p], inverse_probabilities[p], index.rows[p]
                 for k in range(n_topics):
@@ -260,7 +264,8 @@ def add_tag_statistics_cvb0(
     part = np.empty(n_topics, out.dtype)
     for i in range(first, last):
         tag = index.columns[i]
-        total[:] = 0
+        for k in range(n_topics):
+            total[k] = 0
         for p in range(index.starts[i], index.starts[i + 1]):
             weight, d = weights[p], index.rows[p]
             share = weight * inverse_tag_totals[tag]

@@ -22,6 +22,8 @@ twins.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -58,7 +60,9 @@ def expected_weights(method: int, document: Workspace) -> None:
     mixture:    ``weights = exp(digamma(xi) - digamma(xi.sum()))``, latent_row alike
     paper:      ``weights = xi / xi.sum(); latent_row = digamma(rho) - digamma(rho.sum())``
     """
-    total = document.xi.sum()
+    total = 0.0
+    for j in range(document.xi.shape[0]):
+        total += document.xi[j]
     if method != MIXTURE:
         for j in range(document.xi.shape[0]):
             document.weights[j] = document.xi[j] / total
@@ -87,7 +91,8 @@ def topic_mix(method: int, tag_rows: Floats, document: Workspace) -> float:
     """
     mix, tags = document.mix, document.tags
     n_topics = mix.shape[0]
-    mix[:] = 0
+    for k in range(n_topics):
+        mix[k] = 0
     for j in range(tags.shape[0]):
         a = mix.dtype.type(document.weights[j])
         row = tags[j]
@@ -131,8 +136,9 @@ def add_own_words(omega: Floats, document: Workspace) -> None:
 def word_pass(psi: Floats, counts: Floats, mix: Floats, own: Floats, probabilities: Floats, gradient: Floats) -> None:
     """Compute ``probabilities = psi @ mix + own; gradient = psi.T @ (counts / probabilities)``, four words a time."""
     n_words, n_topics = psi.shape
-    gradient[:] = 0
-    zero = gradient[0]
+    for k in range(n_topics):
+        gradient[k] = 0
+    zero = gradient.dtype.type(0)
     quads = n_words - n_words % 4
     for i in range(0, quads, 4):
         s0, s1, s2, s3 = products_with_four(psi, i, mix)
@@ -218,55 +224,68 @@ def document_objective(method: int, mu: Float64s, document: Workspace, log_scale
     return value - dirichlet_divergence(document.rho, mu) if document.latent else value
 
 
-@compiled
-def sweep_document(
-    method: int, parameters: KernelParameters, document: Workspace, sweeps: int, tolerance: float
-) -> float:
-    """Sweep one document; return its objective at the weights and mix that are left in the workspace.
+def _sweep_kernel(method: int) -> Callable[[KernelParameters, Workspace, int, float], float]:
+    """Return the kernel of a method's sweeps.
 
-    The last sweep still updates xi and rho, as part of the same EM iteration; but not under "paper", where the
-    statistics for theta must belong to the xi that is kept.
+    ``method`` is a constant of the kernel: steps of other methods are not compiled.
     """
-    value = 0.0
-    previous = document.previous_mix
-    for sweep in range(sweeps):
-        previous[:] = document.mix
-        expected_weights(method, document)
-        log_scale = topic_mix(method, parameters.tag_rows, document)
-        if method == CVB0:
-            mix_correction_cvb0(parameters, document)
-            word_pass_cvb0(
-                document.psi, document.counts, document.word_prior, parameters.leave_one_out.inverse_topic_totals,
-                document.mix, document.mix_correction, document.probabilities, document.inverse_probabilities,
-                document.gradient, document.gradient_correction, document.scratch,
-            )  # fmt: skip
-        else:
-            own_word_probabilities(parameters.omega, document)
-            word_pass(
-                document.psi, document.counts, document.mix, document.own_probabilities, document.probabilities,
-                document.gradient,
-            )  # fmt: skip
-        if method == PAPER:
+
+    def sweep_document(parameters: KernelParameters, document: Workspace, sweeps: int, tolerance: float) -> float:
+        """Sweep one document; return its objective at the weights and mix that are left in the workspace.
+
+        The last sweep still updates xi and rho, as part of the same EM iteration; but not under "paper", where the
+        statistics for theta must belong to the xi that is kept.
+        """
+        value = 0.0
+        previous = document.previous_mix
+        for sweep in range(sweeps):
             for k in range(previous.shape[0]):
-                document.gradient[k] *= document.mix[k]
-        final = sweep == sweeps - 1
-        if tolerance > 0 and sweep > 0 and not final:
-            change = 0.0
-            for k in range(previous.shape[0]):
-                change += abs(document.mix[k] - previous[k])
-            final = change <= tolerance * total_of(document.mix)
-        if final:
-            value = document_objective(method, parameters.mu, document, log_scale)
-        if method == CVB0:
-            update_posterior_cvb0(parameters, document)
-        elif method != PAPER:
-            update_posterior(parameters, document)
-            add_own_words(parameters.omega, document)
-        elif not final:
-            update_posterior_paper(parameters, document)
-        if final:
-            break
-    return value
+                previous[k] = document.mix[k]
+            expected_weights(method, document)
+            log_scale = topic_mix(method, parameters.tag_rows, document)
+            if method == CVB0:
+                mix_correction_cvb0(parameters, document)
+                word_pass_cvb0(
+                    document.psi, document.counts, document.word_prior, parameters.leave_one_out.inverse_topic_totals,
+                    document.mix, document.mix_correction, document.probabilities, document.inverse_probabilities,
+                    document.gradient, document.gradient_correction, document.scratch,
+                )  # fmt: skip
+            else:
+                own_word_probabilities(parameters.omega, document)
+                word_pass(
+                    document.psi, document.counts, document.mix, document.own_probabilities, document.probabilities,
+                    document.gradient,
+                )  # fmt: skip
+            if method == PAPER:
+                for k in range(previous.shape[0]):
+                    document.gradient[k] *= document.mix[k]
+            final = sweep == sweeps - 1
+            if tolerance > 0 and sweep > 0 and not final:
+                change = 0.0
+                for k in range(previous.shape[0]):
+                    change += abs(document.mix[k] - previous[k])
+                final = change <= tolerance * total_of(document.mix)
+            if final:
+                value = document_objective(method, parameters.mu, document, log_scale)
+            if method == CVB0:
+                update_posterior_cvb0(parameters, document)
+            elif method == PAPER:
+                if not final:
+                    update_posterior_paper(parameters, document)
+            else:
+                update_posterior(parameters, document)
+                add_own_words(parameters.omega, document)
+            if final:
+                break
+        return value
+
+    # a symbol of its own: code of two methods, cached by different processes, may otherwise have the same name, and a
+    # process that loads both would run one for the other
+    sweep_document.__qualname__ = f"sweep_document_{method}"
+    return compiled(sweep_document)
+
+
+sweep_paper, sweep_mixture, sweep_map, sweep_cvb0 = (_sweep_kernel(method) for method in (PAPER, MIXTURE, MAP, CVB0))
 
 
 def allocate_buffers(documents: Documents, first: int, last: int, psi: Floats) -> Buffers:
@@ -295,15 +314,14 @@ def borrow_parameters(parameters: KernelParameters) -> KernelParameters:
     )  # fmt: skip
 
 
-@compiled
 def infer_documents(
-    owned_buffers: Buffers,
+    buffers: Buffers,
     method: int,
     documents: Documents,
     first: int,
     last: int,
     own_words: OwnWordEntries,
-    owned_parameters: KernelParameters,
+    parameters: KernelParameters,
     posterior: VariationalPosterior,
     out: DocumentStatistics,
     slots: Int32s,
@@ -314,73 +332,108 @@ def infer_documents(
 
     A document is swept ``sweeps`` times, or until the change of its mix is at most ``tolerance`` (relative, summed over
     topics). ``slots`` maps word entries to their places in ``out``. A document without tags has a latent tag in any
-    model. Arrays that are passed on or sliced for each document are borrowed from the caller.
+    model.
     """
-    parameters, leave_one_out = borrow_parameters(owned_parameters), method == CVB0
-    owned_rows, owned_by_word, owned_by_topic, owned_of_latent, owned_by_tag = owned_buffers
-    rows, by_word, by_tag = borrow(owned_rows), borrow(owned_by_word), borrow(owned_by_tag)
-    by_topic, of_latent = borrow(owned_by_topic), borrow(owned_of_latent)
-    mix, previous_mix, gradient = by_topic[0], by_topic[1], by_topic[2]
-    mix_correction, gradient_correction, scratch = by_topic[3], by_topic[4], by_topic[5:]
-    rho, latent_row = of_latent[0], of_latent[1]
-    n_topics = parameters.psi.shape[1]
-    words, tags = borrow(documents.words), borrow(documents.tags)
-    word_base, tag_base = documents.word_starts[0], documents.tag_starts[0]
+    infer = _infer_kernel(method)
+    infer(buffers, documents, first, last, own_words, parameters, posterior, out, slots, sweeps, tolerance)
 
-    for d in range(first, last):
-        word_start, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
-        tag_start, n_tags = documents.tag_starts[d], documents.tag_starts[d + 1] - documents.tag_starts[d]
-        latent = parameters.latent or n_tags == 0
-        size = n_tags + 1 if latent else n_tags
-        counts, probabilities = by_word[0, :n_words], by_word[1, :n_words]
-        word_prior, inverse_probabilities = by_word[2, :n_words], by_word[3, :n_words]
-        first_entry = word_start - word_base
-        prior, xi, weights = by_tag[0, :size], by_tag[1, :size], by_tag[2, :size]
-        for i in range(n_words):
-            counts[i] = documents.counts[word_start + i]
-            word = words[word_start + i]
-            if word_start + i + AHEAD < words.shape[0]:
-                prefetch_row(parameters.psi, words[word_start + i + AHEAD])
-            for k in range(n_topics):
-                rows[i, k] = parameters.psi[word, k]
-            if leave_one_out:
-                word_prior[i] = parameters.leave_one_out.word_prior[word]
-        for j in range(n_tags):
-            xi[j] = posterior.xi[tag_start - tag_base + j]
-            prior[j] = parameters.pi[tags[tag_start + j]]
-        if latent:
-            xi[n_tags] = posterior.xi_latent[d]
-            prior[n_tags] = parameters.pi_latent
-            for k in range(n_topics):
-                rho[k] = posterior.rho[d, k]
 
-        document = Workspace(
-            tags[tag_start : tag_start + n_tags], latent, prior, xi, weights, rho, latent_row, rows[:n_words], counts,
-            probabilities, mix, previous_mix, gradient, word_prior, inverse_probabilities, mix_correction,
-            gradient_correction, scratch, by_word[4, :n_words],
-            OwnWordEntries(
-                borrow(own_words.starts)[first_entry : first_entry + n_words + 1], borrow(own_words.positions),
-                borrow(own_words.pairs),
-            ),
-        )  # fmt: skip
-        out.objective[d] = sweep_document(method, parameters, document, sweeps, tolerance)
+@cache
+def _infer_kernel(method: int) -> Callable[..., None]:
+    """Return the kernel of ``infer_documents``.
 
-        for j in range(n_tags):
-            posterior.xi[tag_start - tag_base + j] = xi[j]
-            out.weights[tag_start - tag_base + j] = weights[j]
-        if latent:
-            posterior.xi_latent[d] = xi[n_tags]
+    ``method`` is a constant of the kernel: steps of other methods are not compiled. Arrays that are passed on or sliced
+    for each document are borrowed from the caller.
+    """
+
+    def infer(
+        owned_buffers: Buffers,
+        documents: Documents,
+        first: int,
+        last: int,
+        own_words: OwnWordEntries,
+        owned_parameters: KernelParameters,
+        posterior: VariationalPosterior,
+        out: DocumentStatistics,
+        slots: Int32s,
+        sweeps: int,
+        tolerance: float,
+    ) -> None:
+        parameters = borrow_parameters(owned_parameters)
+        owned_rows, owned_by_word, owned_by_topic, owned_of_latent, owned_by_tag = owned_buffers
+        rows, by_word, by_tag = borrow(owned_rows), borrow(owned_by_word), borrow(owned_by_tag)
+        by_topic, of_latent = borrow(owned_by_topic), borrow(owned_of_latent)
+        mix, previous_mix, gradient = by_topic[0], by_topic[1], by_topic[2]
+        mix_correction, gradient_correction, scratch = by_topic[3], by_topic[4], by_topic[5:]
+        rho, latent_row = of_latent[0], of_latent[1]
+        n_topics = parameters.psi.shape[1]
+        words, tags = borrow(documents.words), borrow(documents.tags)
+        word_base, tag_base = documents.word_starts[0], documents.tag_starts[0]
+
+        for d in range(first, last):
+            word_start, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
+            tag_start, n_tags = documents.tag_starts[d], documents.tag_starts[d + 1] - documents.tag_starts[d]
+            latent = parameters.latent or n_tags == 0
+            size = n_tags + 1 if latent else n_tags
+            counts, probabilities = by_word[0, :n_words], by_word[1, :n_words]
+            word_prior, inverse_probabilities = by_word[2, :n_words], by_word[3, :n_words]
+            first_entry = word_start - word_base
+            prior, xi, weights = by_tag[0, :size], by_tag[1, :size], by_tag[2, :size]
+            for i in range(n_words):
+                counts[i] = documents.counts[word_start + i]
+                word = words[word_start + i]
+                if word_start + i + AHEAD < words.shape[0]:
+                    prefetch_row(parameters.psi, words[word_start + i + AHEAD])
+                for k in range(n_topics):
+                    rows[i, k] = parameters.psi[word, k]
+                if method == CVB0:
+                    word_prior[i] = parameters.leave_one_out.word_prior[word]
+            for j in range(n_tags):
+                xi[j] = posterior.xi[tag_start - tag_base + j]
+                prior[j] = parameters.pi[tags[tag_start + j]]
+            if latent:
+                xi[n_tags] = posterior.xi_latent[d]
+                prior[n_tags] = parameters.pi_latent
+                for k in range(n_topics):
+                    rho[k] = posterior.rho[d, k]
+
+            document = Workspace(
+                tags[tag_start : tag_start + n_tags], latent, prior, xi, weights, rho, latent_row, rows[:n_words],
+                counts, probabilities, mix, previous_mix, gradient, word_prior, inverse_probabilities, mix_correction,
+                gradient_correction, scratch, by_word[4, :n_words],
+                OwnWordEntries(
+                    borrow(own_words.starts)[first_entry : first_entry + n_words + 1], borrow(own_words.positions),
+                    borrow(own_words.pairs),
+                ),
+            )  # fmt: skip
+            if method == PAPER:
+                out.objective[d] = sweep_paper(parameters, document, sweeps, tolerance)
+            elif method == MIXTURE:
+                out.objective[d] = sweep_mixture(parameters, document, sweeps, tolerance)
+            elif method == MAP:
+                out.objective[d] = sweep_map(parameters, document, sweeps, tolerance)
+            else:
+                out.objective[d] = sweep_cvb0(parameters, document, sweeps, tolerance)
+
+            for j in range(n_tags):
+                posterior.xi[tag_start - tag_base + j] = xi[j]
+                out.weights[tag_start - tag_base + j] = weights[j]
+            if latent:
+                posterior.xi_latent[d] = xi[n_tags]
+                for k in range(n_topics):
+                    posterior.rho[d, k] = rho[k]
             for k in range(n_topics):
-                posterior.rho[d, k] = rho[k]
-        for k in range(n_topics):
-            out.mix[d, k] = mix[k]
-            out.gradient[d, k] = gradient[k]
-        for i in range(n_words):
-            slot = slots[word_start - word_base + i]
-            out.count_ratios[slot] = counts[i] / probabilities[i] if probabilities[i] > 0 else 0.0
-            if leave_one_out:
-                out.inverse_probabilities[slot] = inverse_probabilities[i]
-        if leave_one_out:
-            for k in range(n_topics):
-                out.mix_correction[d, k] = mix_correction[k]
-                out.gradient_correction[d, k] = gradient_correction[k]
+                out.mix[d, k] = mix[k]
+                out.gradient[d, k] = gradient[k]
+            for i in range(n_words):
+                slot = slots[word_start - word_base + i]
+                out.count_ratios[slot] = counts[i] / probabilities[i] if probabilities[i] > 0 else 0.0
+                if method == CVB0:
+                    out.inverse_probabilities[slot] = inverse_probabilities[i]
+            if method == CVB0:
+                for k in range(n_topics):
+                    out.mix_correction[d, k] = mix_correction[k]
+                    out.gradient_correction[d, k] = gradient_correction[k]
+
+    infer.__qualname__ = f"infer_documents_{method}"  # names the file in Numba's cache
+    return compiled(infer)

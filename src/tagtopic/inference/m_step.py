@@ -71,8 +71,10 @@ def index_columns(starts: Int64s, indices: Int32s, n_columns: int) -> ColumnInde
     """
     base, end = starts[0], starts[-1]
     n_entries = end - base
-    keys, order = indices[base:end].copy(), np.arange(n_entries, dtype=np.int32)
-    other_keys, other_order = np.empty_like(keys), np.empty_like(order)
+    keys, order = np.empty(n_entries, np.int32), np.empty(n_entries, np.int32)
+    other_keys, other_order = np.empty(n_entries, np.int32), np.empty(n_entries, np.int32)
+    for p in range(n_entries):
+        keys[p], order[p] = indices[base + p], p
     shift = 0
     while (n_columns - 1) >> shift > 0:
         heads = np.zeros((1 << DIGIT_BITS) + 1, np.int64)
@@ -140,12 +142,14 @@ def add_scaled_rows(
             prefetch_row(sums, index.columns[i + AHEAD])
             if scaled:
                 prefetch_row(factors, index.columns[i + AHEAD])
-        total[:] = 0
+        for k in range(n_topics):
+            total[k] = 0
         p = index.starts[i]
         end = index.starts[i + 1]
         while p < end:
             stop = min(end, p + TERMS_IN_SINGLE)
-            single[:] = 0
+            for k in range(n_topics):
+                single[k] = 0
             while p + 1 < stop:
                 v0, v1 = values[p], values[p + 1]
                 d0, d1 = index.rows[p], index.rows[p + 1]
@@ -190,7 +194,9 @@ def normalise_rows(sums: Floats, prior: Float64s, floor: float) -> None:
     A tag without any counts gets the uniform distribution.
     """
     n_topics = sums.shape[1]
-    prior_total = prior.sum()
+    prior_total = 0.0
+    for k in range(n_topics):
+        prior_total += prior[k]
     for row in range(sums.shape[0]):
         total = prior_total
         for k in range(n_topics):

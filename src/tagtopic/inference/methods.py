@@ -1,4 +1,4 @@
-"""The inference methods: what each one is called, and what follows from the choice.
+"""The inference methods: what each one is called, and what follows from the choice; also the words that settings take.
 
 This table is the only list of them. Checks of settings, ``--help``, the engines and the models derive from it, and a
 test compares it with ``docs/model.md``. To add a method, add a code and a row here, its branch in the kernels of
@@ -20,10 +20,13 @@ class Defaults:
 
     Parameters
     ----------
+    max_iter : int
+        The setting of the same name.
     tag_weight_prior, latent_weight_prior, topic_word_prior : float
         The settings of the same names.
     """
 
+    max_iter: int = 200
     tag_weight_prior: float = 1.0
     latent_weight_prior: float = 5.0
     topic_word_prior: float = 0.07
@@ -94,25 +97,25 @@ class InferenceMethod:
 
 _ALL = (
     InferenceMethod(
-        "cvb0",
-        CVB0,
-        "collapsed variational Bayes with leave-one-out counts; lowest held-out perplexity of the point estimates",
-        is_monotone=False,
-        is_penalised=False,
-        is_leave_one_out=True,
-        name_for_new_documents="map",
-        aliases=("collapsed",),
-    ),
-    InferenceMethod(
         "gibbs",
         GIBBS,
-        "collapsed Gibbs sampling, averaged over draws; tags are mixtures of topics, whole counts only",
+        "collapsed Gibbs sampling, averaged over draws; lowest held-out perplexity, tags are mixtures of topics",
         is_monotone=False,
         is_penalised=False,
         is_sampling=True,
         name_for_new_documents="map",
         name_for_mini_batches="cvb0",
-        defaults=Defaults(tag_weight_prior=0.2, latent_weight_prior=1.0, topic_word_prior=0.05),
+        defaults=Defaults(400, tag_weight_prior=0.2, latent_weight_prior=1.0, topic_word_prior=0.05),
+    ),
+    InferenceMethod(
+        "cvb0",
+        CVB0,
+        "collapsed variational Bayes with leave-one-out counts; a point estimate, also online and on a cluster",
+        is_monotone=False,
+        is_penalised=False,
+        is_leave_one_out=True,
+        name_for_new_documents="map",
+        aliases=("collapsed",),
     ),
     InferenceMethod("map", MAP, "maximum a posteriori weights; fastest"),
     InferenceMethod(
@@ -122,19 +125,31 @@ _ALL = (
         is_bound=True,
         is_mean_field=True,
     ),
-    InferenceMethod("paper", PAPER, "the article's equations, as printed", is_bound=True, is_geometric=True),
+    InferenceMethod(
+        "paper",
+        PAPER,
+        "the article's update equations (as_published and --preset paper have its priors and start too)",
+        is_bound=True,
+        is_geometric=True,
+    ),
 )
 
 METHODS: dict[str, InferenceMethod] = {method.name: method for method in _ALL}
-"""All inference methods by name, the default first."""
+"""All inference methods by name."""
 
 E_STEP_METHODS: dict[str, InferenceMethod] = {
     name: method for name, method in METHODS.items() if not method.is_sampling
 }
 """Those with an E-step."""
 
-DEFAULT: str = next(iter(METHODS))
-"""The default inference method."""
+ESTIMATE, MAXIMUM_LIKELIHOOD = LEARNT = ("estimate", "maximum-likelihood")
+"""Values of priors that are learnt: empirical Bayes under a hyper-prior, or without one, as in the paper."""
+
+INITS = ("merged", "nmf", "random", "paper")
+"""Values of ``init=``."""
+
+AUTO = "auto"
+"""The default of ``inference=``: a fit chooses, by the size of the corpus and by what the sampler can do."""
 
 
 def method_of(name: Any) -> InferenceMethod:
@@ -162,4 +177,4 @@ def method_of(name: Any) -> InferenceMethod:
     for method in METHODS.values():
         if isinstance(name, str) and (name == method.name or name in method.aliases):
             return method
-    raise ValueError(f"inference={name!r}: expected one of {', '.join(map(repr, METHODS))}")
+    raise ValueError(f"inference={name!r}: expected one of {', '.join(map(repr, (AUTO, *METHODS)))}")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, offsets_of, owners_of
 from tagtopic._core.jit import compiled
@@ -121,8 +122,34 @@ def own_word_candidates(
     starts = offsets_of(np.concatenate(sizes)) if sizes else np.zeros(1, np.int64)
     columns = np.concatenate(found)
     frequencies = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
-    prior = np.asarray(scale * frequencies[columns] / max(float(frequencies.sum()), 1.0), np.float64)
-    return OwnWordCandidates(starts, columns, np.where(np.diff(starts) > 0, tokens, 0.0), prior)
+    return candidates_of(starts, columns, frequencies, tokens=tokens, scale=scale)
+
+
+def candidates_of(
+    starts: Int64s,
+    words: Int32s,
+    frequencies: NDArray[Any],
+    *,
+    tokens: float = OWN_TOKENS,
+    scale: float = OWN_WORD_SCALE,
+) -> OwnWordCandidates:
+    """Return the candidates that are these pairs, with their priors.
+
+    Parameters
+    ----------
+    starts, words : array
+        The pairs, as in ``OwnWordCandidates``.
+    frequencies : array of shape (words of the corpus,)
+        The number of occurrences of each word.
+    tokens, scale : float
+        As in ``own_word_candidates``.
+
+    Returns
+    -------
+    OwnWordCandidates
+    """
+    prior = np.asarray(scale * frequencies[words] / max(float(frequencies.sum()), 1.0), np.float64)
+    return OwnWordCandidates(starts, words, np.where(np.diff(starts) > 0, tokens, 0.0), prior)
 
 
 def no_own_words() -> OwnWordEntries:
@@ -176,10 +203,12 @@ def find_own_words(
     sizes: Int64s,
     out: OwnWordEntries,
 ) -> None:
-    """Count the candidates of each word entry of documents ``first:last``; write them to ``out`` if it has room."""
+    """Count the candidates of each word entry of documents ``first:last``, or write them to ``out`` if it has room."""
     base = documents.word_starts[0]
     for d in range(first, last):
         for e in range(documents.word_starts[d], documents.word_starts[d + 1]):
+            if out.starts.shape[0] > 0 and sizes[e - base] == 0:
+                continue  # most entries: they need no second search
             found = 0
             for t in range(documents.tag_starts[d], documents.tag_starts[d + 1]):
                 pair = find_pair(tag_starts, tag_words, documents.tags[t], documents.words[e])

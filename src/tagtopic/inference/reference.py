@@ -293,24 +293,27 @@ def gibbs_probabilities(
 
 def gibbs_sweep(
     state: GibbsState,
-    blocks: list[tuple[int, int]],
+    rounds: list[list[int]],
     pi: list[Float64s],
     mu: Float64s,
     alpha: Float64s,
     beta: Float64s,
     own: OwnWordPrior,
     uniforms: list[Float64s],
+    *,
+    sparse: bool = False,
 ) -> tuple[GibbsState, float]:
-    """Draw each token's topic and tag anew, document by document, against the counts at the start of its block.
+    """Draw each token's topic and tag anew, document by document, against the counts at the start of its round.
 
-    ``uniforms`` has two numbers for each token of each document. Own words come first, in the order of the tags: the
-    second number is then not used. Also return the log probability of the tokens, each
-    given the assignments of all others.
+    ``rounds`` has the documents of each round, ``uniforms`` two numbers for each token of each document. Own words come
+    first, in the order of the tags: the second number is then not used. In the sparse draw, the part of the topics'
+    weights that is due to the word's counts comes next, then the part that is due to its prior. Also return the log
+    probability of the tokens, each given the assignments of all others.
     """
     state, log_probability = state.copy(), 0.0
-    for first, last in blocks:
+    for documents in rounds:
         after = state.copy()
-        for d in range(first, last):
+        for d in documents:
             local = state.copy()  # the document's own changes only
             for token in range(len(state.words[d])):
                 local.add(d, token, -1)
@@ -322,7 +325,12 @@ def gibbs_sweep(
                 if point < 0:
                     topic, column, point = len(mu), joint[:, -1], point + joint[:, -1].sum()
                 else:
-                    topic = int(np.searchsorted(np.cumsum(joint[:, :-1].sum(axis=0)), point, side="right"))
+                    parts = joint[:, :-1].sum(axis=0)
+                    if sparse:
+                        word = state.words[d][token]
+                        due_to_prior = beta[word] / (local.word_topics[word] + beta[word])
+                        parts = np.append(parts * (1 - due_to_prior), parts * due_to_prior)
+                    topic = int(np.searchsorted(np.cumsum(parts), point, side="right")) % len(mu)
                     column, point = joint[:, topic], by_tag * joint[:, topic].sum()
                 position = int(np.searchsorted(np.cumsum(column), point, side="right"))
                 for each in (local, after):
@@ -352,3 +360,10 @@ def gibbs_log_joint(
         latent = state.topics[d][positions == len(state.tags[d])]
         value += log_polya(np.bincount(latent, minlength=len(mu)).astype(float), mu)
     return value
+
+
+def token_topic_probabilities(mix_counts: Float64s, prior: Float64s, psi_word: Float64s, own: float = 0.0) -> Float64s:
+    """Return the probability of each topic, and of an own word, for a token, given the counts of all others."""
+    size = mix_counts.sum() + prior.sum()
+    weights = np.append((mix_counts + prior) * psi_word, own * size)
+    return np.asarray(weights / weights.sum())

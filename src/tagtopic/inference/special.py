@@ -67,7 +67,10 @@ def inverse_digamma_of(values: Float64s) -> Float64s:
 @compiled
 def dirichlet_divergence(posterior: Float64s, prior: Float64s) -> float:
     """Return KL(Dir(posterior) || Dir(prior))."""
-    posterior_total, prior_total = posterior.sum(), prior.sum()
+    posterior_total, prior_total = 0.0, 0.0
+    for i in range(posterior.shape[0]):
+        posterior_total += posterior[i]
+        prior_total += prior[i]
     value = math.lgamma(posterior_total) - math.lgamma(prior_total)
     centre = digamma(posterior_total)
     for i in range(posterior.shape[0]):

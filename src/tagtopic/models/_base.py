@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -13,22 +13,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import estimator_html_repr
-from sklearn.utils.validation import check_is_fitted
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, largest, offsets_of
+from tagtopic._core.estimator import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    NotFittedError,
+    TransformerMixin,
+    check_is_fitted,
+    estimator_html_repr,
+)
+from tagtopic._core.frames import Ranking, Rankings, frame_of
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.interface import CorpusLike
 from tagtopic.corpus.tags import kind_of
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine
-from tagtopic.engines.blocks import documents_of
-from tagtopic.engines.posterior import DocumentPosteriors
-from tagtopic.inference.methods import method_of
-from tagtopic.inference.own_words import own_word_entries, own_word_probabilities
+from tagtopic.engines.posterior import DocumentPosteriors, predictive_mixes
+from tagtopic.inference.methods import InferenceMethod, method_of
 from tagtopic.inference.types import OwnWords, Parameters
 from tagtopic.models import _inputs, _settings
 from tagtopic.models._batch import Callback, Fit, History, batch_fit
@@ -47,20 +50,26 @@ from tagtopic.models._gibbs import gibbs_fit
 from tagtopic.models._guidance import carry_names, start_settings
 from tagtopic.models._online import online_fit
 from tagtopic.models._progress import fit_progress
-from tagtopic.models._queries import nearest_rows, suggest_names, top_by_share
+from tagtopic.models._queries import TagMixes, nearest_mixes, suggest_names, sum_topics_by_tag, top_by_share
 from tagtopic.models._settings import Prior, smoothed_shares
 from tagtopic.models._snapshot import Snapshot
+from tagtopic.models._tag_predictor import DeferredPredictor, is_in_memory
 from tagtopic.models._validation import ValidationWords, hold_out_words
 from tagtopic.tagging.predictor import TagPredictor, fit_if_tagged
 from tagtopic.tagging.ranking import RankedTags
 
 if TYPE_CHECKING:
+    from tagtopic.analysis import Contrast, Effects, TopicDescription, Trends
     from tagtopic.curation import Decisions, Ledger, TopicMatch, TopicReference
+    from tagtopic.models._analysis import TopicHierarchy
     from tagtopic.models._intervals import TopicIntervals
+    from tagtopic.models.stability import Stability
     from tagtopic.tagging.audit import TagReport
     from tagtopic.tagging.explanation import Explanation
+    from tagtopic.tagging.reasons import TagReasons
 
 PREDICTION_METHODS = ("neighbours", "likelihood")
+TOPICS_OF = ("documents", "tag")
 
 
 class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -83,14 +92,20 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     """During a fit, the words of seeded topics by name."""
     _named: Mapping[str, TopicReference] = {}
     """During a fit, the named topics of a ledger by name."""
+    _chosen: InferenceMethod | None = None
+    """During a fit, its inference method."""
+    _predictor: DeferredPredictor | TagPredictor | None = None
     _resumes: bool = True
     """Whether ``fit`` resumes from its checkpoint; otherwise its own first checkpoint replaces the file."""
 
     n_topics: int
     inference: str
-    max_iter: int
+    max_iter: int | None
     tol: float
     sweeps: int
+    sweep_tol: float = 0.0
+    prior_warm_up: int = 20
+    prior_every: int = 10
     tag_weight_prior: Prior
     latent_weight_prior: Prior
     latent_topic_prior: Prior
@@ -118,6 +133,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     components_: Floats
     tag_topics_: Floats
+    tag_document_topics_: Floats
     words_: tuple[str, ...]
     tag_names_: tuple[str, ...]
     rules_: TextRules | None
@@ -140,10 +156,10 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     bound_: Float64s
     validation_perplexity_: Float64s
     prior_updates_: tuple[int, ...]
+    inference_: str
     n_iter_: int
     converged_: bool
     interrupted_: bool
-    tag_predictor_: TagPredictor | None
     topic_matches_: dict[str, TopicMatch]
 
     # ---- fitting
@@ -195,32 +211,10 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         TWDA(n_topics=2, random_state=0)
         """
         _inputs.check_ignored(y, tags)
-        decisions = None if ledger is None else ledger.state
-        corpus = self._training_corpus(X, tags, decisions)
-        checkpoint = self._checkpoint(corpus)
-        saved = checkpoint.load() if checkpoint and self._resumes else None
-        with fit_progress(self.progress) as bar:
-            bar.start_phase("starting")
-            with hold_out_words(corpus, _settings.validation_share(self, corpus), _settings.seed_of(self)) as (
-                training,
-                held,
-            ):
-                with self._start_fit(training, held, saved, engine) as fit:
-                    fit.checkpoint = checkpoint.callback if checkpoint else None
-                    fit.run([*self.callbacks, *bar.callbacks(fit)])
-                    outcome, history = fit.outcome, fit.history
-                    if fit.settings.seeds is not None:
-                        seeded = fit.settings.seeds.sizes(self.n_topics)
-                        outcome = replace(outcome, topic_sizes=np.maximum(outcome.topic_sizes - seeded, 0.0))
-                del fit  # frees its second copy of the topics before the tag predictor is fitted
-                self._set_learnt(training, outcome, history)
-            if decisions is not None or self.initial is not None:
-                self.topic_matches_ = carry_names(self, decisions)
-            self.tag_predictor_ = None
-            if self.tag_predictor:
-                bar.start_phase("learning to predict tags")
-                # on all words, as documents have them when they are audited
-                self.tag_predictor_ = fit_if_tagged(corpus, self.n_jobs)
+        try:
+            self._fit(X, tags, engine, None if ledger is None else ledger.state)
+        finally:
+            self._chosen = None
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, tags: Any = None) -> Self:
@@ -320,7 +314,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Examples
         --------
         >>> later = TWDA(2, tag_predictor=False, random_state=0).fit(corpus)
-        >>> later.fit_tag_predictor(["a robot on mars", "mars and a ship"] * 5, tags=[["monster"], ["space"]] * 5)
+        >>> later.fit_tag_predictor(["a monster on mars", "mars and a ship"] * 5, tags=[["monster"], ["space"]] * 5)
         TWDA(n_topics=2, random_state=0, tag_predictor=False)
         >>> later.predict_tags(["a ship"], n=1)[0][0][0]
         'space'
@@ -402,7 +396,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         validation = self.validation_perplexity_
-        if method_of(self.inference).is_sampling:  # an average over draws
+        if self._method.is_sampling:  # an average over draws
             return self.n_iter_
         return int(np.argmin(validation)) + 1 if len(validation) else self.n_iter_
 
@@ -416,6 +410,22 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         False
         """
         return self.n_iter_ - self.best_iteration_ >= self.patience
+
+    @property
+    def tag_predictor_(self) -> TagPredictor | None:
+        """The tag predictor, which is fitted when first used; None without tags, or with ``tag_predictor=False``.
+
+        Examples
+        --------
+        >>> model.tag_predictor_.tag_names_ == model.tag_names_
+        True
+        """
+        check_is_fitted(self)
+        return self._predictor.get() if isinstance(self._predictor, DeferredPredictor) else self._predictor
+
+    @tag_predictor_.setter
+    def tag_predictor_(self, predictor: TagPredictor | None) -> None:
+        self._predictor = predictor
 
     @property
     def parameters_(self) -> Parameters:
@@ -674,12 +684,50 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         corpus = self.aligned(*_inputs.document_and_tags(document, tags))
         if len(corpus) != 1:
-            raise ValueError(f"explain takes one document, not {len(corpus)}: give corpus[i], or a text")
+            raise ValueError(f"expected one document, not {len(corpus)}: give corpus[i], or a text")
         return corpus
 
     # ---- topics
 
-    def top_words(self, topic: int, n: int = 10) -> list[tuple[str, float]]:
+    def topics_table(self, n_words: int = 10, n_tags: int = 5, backend: str | None = None) -> Any:
+        """Return the topics as a data frame, largest first, without hidden ones.
+
+        Parameters
+        ----------
+        n_words, n_tags : int, default=10, 5
+            The numbers of words and tags per topic.
+        backend : {"pandas", "polars", "arrow"} or None, default=None
+            The library; None is pandas if it is installed, else Arrow.
+
+        Returns
+        -------
+        data frame
+            The columns topic (its number), name, share, words and tags, the last two as texts.
+
+        Raises
+        ------
+        ValueError
+            If there is no such library.
+
+        Examples
+        --------
+        >>> model.topics_table(n_words=2, backend="arrow").column_names
+        ['topic', 'name', 'share', 'words', 'tags']
+        """
+        import pyarrow as pa
+
+        check_is_fitted(self)
+        order = [int(k) for k in np.argsort(-self.topic_shares_, kind="stable") if k not in self.hidden_topics_]
+        columns = {
+            "topic": order,
+            "name": [self.topic_names_[topic] for topic in order],
+            "share": [float(self.topic_shares_[topic]) for topic in order],
+            "words": [" ".join(word for word, _ in self.top_words(topic, n_words)) for topic in order],
+            "tags": [", ".join(tag for tag, _ in self.top_tags(topic, n_tags)) for topic in order],
+        }
+        return frame_of(pa.table(columns), backend)
+
+    def top_words(self, topic: int, n: int = 10) -> Ranking[str]:
         """Rank the most probable words of a topic.
 
         Parameters
@@ -692,7 +740,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Returns
         -------
         list of (str, float)
-            Words with p(word | topic), most probable first.
+            Words with p(word | topic), most probable first; ``to_frame()`` makes it, as all rankings, a data frame.
 
         Raises
         ------
@@ -706,10 +754,13 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ['killer', 'police']
         """
         topic = self._topic(topic)
-        return largest(self.components_[topic], self.words_, n)
+        return Ranking(largest(self.components_[topic], self.words_, n), ("word", "probability"))
 
-    def top_tags(self, topic: int, n: int = 10) -> list[tuple[str, float]]:
-        """Rank the most probable tags of a topic.
+    def top_tags(self, topic: int, n: int = 10) -> Ranking[str]:
+        """Rank the tags whose documents have more of a topic than others.
+
+        The rank is by the evidence (a log-likelihood ratio): tags with few documents, and tags that most documents
+        have, are not listed before those that many documents support.
 
         Parameters
         ----------
@@ -721,7 +772,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Returns
         -------
         list of (str, float)
-            Tags with p(tag | topic), in proportion to p(topic | tag) and the tag's frequency.
+            Tags with p(tag | topic): the tag's share of the topic in the documents of all tags.
 
         Raises
         ------
@@ -734,11 +785,9 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> [tag for tag, probability in model.top_tags(topic, 2)]
         ['crime', 'Fincher']
         """
-        topic = self._topic(topic)
-        joint = self.tag_topics_[:, topic] * self.tag_frequencies_
-        return largest(joint / max(float(joint.sum()), 1e-300), self.tag_names_, n)
+        return Ranking(self._tag_mixes.of_topic(self._topic(topic), n), ("tag", "probability"))
 
-    def top_documents(self, X: Any, topic: int, n: int = 10, *, tags: Any = None) -> list[tuple[str, float]]:
+    def top_documents(self, X: Any, topic: int, n: int = 10, *, tags: Any = None) -> Ranking[str]:
         """Rank documents by their proportion of a topic.
 
         Documents of fewer than 20 known words are left out if at least n are longer: their proportions are uncertain.
@@ -773,12 +822,76 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         topic = self._topic(topic)
         corpus = self.aligned(X, tags)
         shares = self._infer(corpus).topics[:, topic]
-        return [(corpus.ids[d], share) for d, share in top_by_share(shares, corpus.lengths(), n)]
+        ranked = top_by_share(shares, corpus.lengths(), n)
+        return Ranking(((corpus.ids[d], share) for d, share in ranked), ("id", "share"))
+
+    def similar_documents(
+        self,
+        query: Any,
+        X: Any,
+        n: int = 10,
+        *,
+        tags: Any = None,
+        query_tags: Any = None,
+        distance: str = "hellinger",
+        topics: Any = None,
+    ) -> list[tuple[str, float]]:
+        """Find the documents whose topic mixes are most similar to that of a query.
+
+        Parameters
+        ----------
+        query : Document, str, int, or anything that ``transform`` takes with one document in it
+            A text, a document such as ``corpus[17]``, or the number of a document of X, which is then left out.
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents to search.
+        n : int, default=10
+            The number of documents.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+        query_tags : list of str or None, default=None
+            The tags of a query that is a text.
+        distance : {"hellinger", "jensen-shannon"}, default="hellinger"
+            The distance of topic mixes; both are from 0 to 1.
+        topics : ndarray of shape (n_documents, n_topics) or None, default=None
+            The result of ``transform(X)``, if there is one already: several queries then infer X once.
+
+        Returns
+        -------
+        list of (str, float)
+            Document ids with their similarity, 1 - distance, most similar first.
+
+        Raises
+        ------
+        ValueError
+            If the query is not one document, or has no known words and no known tags.
+
+        Examples
+        --------
+        >>> stories = ["the police", "a ship in space", "a killer and the police"]
+        >>> [id for id, similarity in model.similar_documents("police hunt a killer", stories, 2)]
+        ['2', '0']
+        """
+        check_is_fitted(self)
+        corpus = self.aligned(X, tags)
+        mixes = self._infer(corpus).topics if topics is None else np.asarray(topics)
+        if mixes.shape != (len(corpus), len(self.components_)):
+            raise ValueError(f"topics has the shape {mixes.shape}: expected {(len(corpus), len(self.components_))}")
+        if isinstance(query, int | np.integer) and not isinstance(query, bool):
+            row = int(query)
+            if not 0 <= row < len(corpus):
+                raise ValueError(f"query={row}: there are {len(corpus)} documents, counted from 0")
+            ranked = nearest_mixes(mixes[row], mixes, n, distance, leave_out=row)
+        else:
+            one = self.one_document(query, query_tags)
+            if not one.counts.nnz and not one.tags.nnz:
+                raise ValueError("the query has no word or tag that the model knows: nothing can be similar to it")
+            ranked = nearest_mixes(self._infer(one).topics[0], mixes, n, distance)
+        return [(corpus.ids[d], value) for d, value in ranked]
 
     # ---- tags
 
-    def top_topics(self, tag: str, n: int = 5) -> list[tuple[int, float]]:
-        """Rank the most probable topics of a tag.
+    def top_topics(self, tag: str, n: int = 5, *, of: str = "documents") -> Ranking[int]:
+        """Rank the topics of a tag's documents, or of the tag itself.
 
         Parameters
         ----------
@@ -786,11 +899,15 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             The tag's name.
         n : int, default=5
             The number of topics.
+        of : {"documents", "tag"}, default="documents"
+            ``"documents"``: what the training documents with the tag are about, their mean topic proportions
+            (``tag_document_topics_``). ``"tag"``: p(topic | tag) (``tag_topics_``), what the tag adds to its documents
+            given their other tags and their latent tags; it may be a single topic where the documents have many.
 
         Returns
         -------
         list of (int, float)
-            Topics with p(topic | tag), most probable first.
+            Topics with their proportions, largest first.
 
         Raises
         ------
@@ -800,12 +917,17 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Examples
         --------
         >>> topic, share = model.top_topics("space", 1)[0]
-        >>> round(share, 1)
-        0.9
+        >>> share > 0.7
+        True
+        >>> model.top_topics("space", 1, of="tag")[0][0] == topic
+        True
         """
         number = self._tag(tag)
-        row = self.tag_topics_[number]
-        return [(int(topic), float(row[topic])) for topic in np.argsort(-row, kind="stable")[:n]]
+        if of not in TOPICS_OF:
+            raise ValueError(f"of={of!r}: expected one of {', '.join(map(repr, TOPICS_OF))}")
+        row = self._tag_mixes.means[number] if of == "documents" else self.tag_topics_[number]
+        order = np.argsort(-row, kind="stable")[:n]
+        return Ranking(((int(topic), float(row[topic])) for topic in order), ("topic", "share"))
 
     def tag_topic_intervals(self, level: float = 0.9) -> TopicIntervals:
         """Compute credible intervals of the topic proportions of all tags, from the kept draws.
@@ -837,7 +959,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         return topic_intervals(self.tag_topic_draws_, level)
 
-    def tag_words(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
+    def tag_words(self, tag: str, n: int = 10) -> Ranking[str]:
         """Rank the most probable words of a tag, under its mixture of topics and its own words.
 
         Parameters
@@ -863,7 +985,39 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         'ship'
         """
         number = self._tag(tag)
-        return largest(self.parameters_.word_probabilities(number), self.words_, n)
+        return Ranking(largest(self.parameters_.word_probabilities(number), self.words_, n), ("word", "probability"))
+
+    def top_own_words(self, tag: str, n: int = 10) -> Ranking[str]:
+        """Rank the words of a tag's own: those that are probable given the tag beyond its topics.
+
+        Parameters
+        ----------
+        tag : str
+            The tag's name.
+        n : int, default=10
+            The number of words.
+
+        Returns
+        -------
+        list of (str, float)
+            Words with p(own word | tag), most probable first; empty if the tag has none.
+
+        Raises
+        ------
+        ValueError
+            If the tag is unknown; the message suggests similar names.
+
+        Examples
+        --------
+        >>> sampled = TWDA(2, inference="gibbs", max_iter=40, random_state=0).fit(corpus)
+        >>> set(dict(sampled.top_own_words("space"))) <= set(sampled.words_)
+        True
+        """
+        number, own_words = self._tag(tag), self._own_words
+        if own_words is None:
+            return Ranking([], ("word", "probability"))
+        words, omega = own_words.of_tag(number)
+        return Ranking(largest(omega, [self.words_[word] for word in words], n), ("word", "probability"))
 
     def most_used_tags(self, n: int = 10, *, kind: str | None = None) -> list[str]:
         """Rank the tags by the number of training documents that have them.
@@ -901,8 +1055,10 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(f"the model has no tags of kind {kind!r}; it has {', '.join(kinds) or 'none with kinds'}")
         return chosen[:n]
 
-    def similar_tags(self, tag: str, n: int = 10) -> list[tuple[str, float]]:
-        """Rank other tags by the similarity of their topics to a tag's.
+    def similar_tags(self, tag: str, n: int = 10) -> Ranking[str]:
+        """Rank other tags by the similarity of their documents' topics to those of a tag's documents.
+
+        Topics that most documents have do not count, and a tag with few documents is never very similar.
 
         Parameters
         ----------
@@ -914,7 +1070,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Returns
         -------
         list of (str, float)
-            Tags with the Bhattacharyya coefficient: 1 for the same topics, 0 for none in common.
+            Tags with a similarity: near 1 if both have more than the average of the same topics, 0 if they are
+            unrelated, negative if one has what the other lacks.
 
         Raises
         ------
@@ -927,7 +1084,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         'monster'
         """
         number = self._tag(tag)
-        return nearest_rows(np.sqrt(self.tag_topics_), number, self.tag_names_, n)
+        return Ranking(self._tag_mixes.nearest(number, n), ("tag", "similarity"))
 
     # ---- the tags of documents
 
@@ -982,7 +1139,9 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         found = self._posteriors(X, tags)
         return (found.weights, found.latent) if return_latent else found.weights
 
-    def rank_tags(self, X: Any, *, tags: Any = None, n: int | None = None) -> RankedTags:
+    def rank_tags(
+        self, X: Any, *, tags: Any = None, n: int | None = None, intervals: float | None = None
+    ) -> RankedTags:
         """Rank each document's own tags by weight.
 
         A weight includes its prior; the shares of ``explain`` are of the words alone.
@@ -995,25 +1154,49 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             The tags of texts or counts.
         n : int or None, default=None
             At most this many tags per document; None is all.
+        intervals : float or None, default=None
+            A probability such as 0.9: credible intervals of the weights are sampled, as by ``tag_weights``, and tags
+            whose intervals overlap share a place.
 
         Returns
         -------
         RankedTags
-            A sequence with one list of (tag, weight) per document, largest weight first, made on access.
+            A sequence with one list of (tag, weight) per document, largest weight first, made on access. Its
+            ``with_intervals(i)`` has the intervals and places.
+
+        Raises
+        ------
+        ValueError
+            If ``intervals`` is not between 0 and 1.
 
         Examples
         --------
         >>> [tag for tag, weight in model.rank_tags(corpus)[1]]
         ['space', 'monster']
+        >>> ranked = model.rank_tags(corpus[:2], intervals=0.9)
+        >>> [(tag.tag, tag.place) for tag in ranked.with_intervals(1)]
+        [('space', 1), ('monster', 1)]
         """
-        return RankedTags.from_weights(self.tag_weights(X, tags=tags), self.tag_names_, n)
+        corpus = self.aligned(X, tags)
+        if intervals is None:
+            return RankedTags.from_weights(self._infer(corpus).weights, self.tag_names_, n, ids=corpus.ids)
+        from tagtopic.models._intervals import weight_intervals
+
+        found = weight_intervals(self.draws_, corpus, intervals, LocalEngine(self.n_jobs))
+        weights = self._infer(corpus).weights
+        return RankedTags.from_weights(weights, self.tag_names_, n, low=found.low, high=found.high, ids=corpus.ids)
 
     def predict_tags(
-        self, X: Any, n: int = 10, *, method: str = "neighbours", kinds: Iterable[str] | None = None
-    ) -> list[list[tuple[str, float]]]:
-        """Predict the tags of documents from their words.
-
-        Tags that the documents already have are neither used nor excluded.
+        self,
+        X: Any,
+        n: int = 10,
+        *,
+        method: str = "neighbours",
+        kinds: Iterable[str] | None = None,
+        given: Any = None,
+        exclude: Iterable[str] | None = None,
+    ) -> Rankings:
+        """Predict the tags of documents from their words, and with ``given`` from the tags they have.
 
         Parameters
         ----------
@@ -1027,11 +1210,19 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             p(document | tag) under the topics, normalised over the tags.
         kinds : iterable of str or None, default=None
             Only tags of these kinds (the part of the name before the colon).
+        given : None, "own", or list of lists of str, default=None
+            Tags that the documents have: they are used as evidence and not predicted again. ``"own"`` are the tags of
+            the corpus; None predicts from the words alone, and tags that the documents have are neither used nor left
+            out.
+        exclude : iterable of str or None, default=None
+            Tags that are not predicted, and kinds followed by a colon, such as ``"year:"``.
 
         Returns
         -------
         list of lists of (str, float)
-            For each document the n most probable tags with their probabilities.
+            For each document the n most probable tags with their probabilities; ``to_frame()`` makes it a data frame.
+            With given tags, a probability is that of a tag that is missing, fitted on documents of which one tag was
+            hidden.
 
         Raises
         ------
@@ -1053,19 +1244,121 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if not self.tag_names_:
             raise ValueError("the model has learnt no tags, so it cannot predict any")
         predictor = self._required_predictor()
-        counts = _inputs.words_only(self, X).counts
+        if given is not None and method != "neighbours":
+            raise ValueError(f"method={method!r} does not use given tags: leave given= out")
+        corpus, own = (_inputs.words_only(self, X), None) if given is None else self._with_tags(X, given)
+        counts = corpus.counts
         if method == "neighbours":
-            return predictor.predict_counts(counts, n, kinds=kinds, n_jobs=self.n_jobs)
-        from tagtopic.tagging.likelihood import predict_by_likelihood
+            found = predictor.predict_counts(counts, n, kinds=kinds, n_jobs=self.n_jobs, given=own, exclude=exclude)
+        else:
+            from tagtopic.tagging.likelihood import predict_by_likelihood
 
-        allowed = predictor.tags_of_kinds(kinds)
-        return predict_by_likelihood(self.parameters_, counts, allowed, self.tag_names_, n, self.n_jobs)
+            allowed = predictor.allowed_tags(kinds, exclude)
+            found = predict_by_likelihood(self.parameters_, counts, allowed, self.tag_names_, n, self.n_jobs)
+        return Rankings(found, corpus.ids, "probability")
 
-    def audit_tags(self, X: Any, *, tags: Any = None) -> TagReport:
+    def documents_missing(self, tag: str, X: Any, n: int = 10, *, tags: Any = None) -> list[tuple[str, float]]:
+        """Find the documents that most probably lack a tag.
+
+        Parameters
+        ----------
+        tag : str
+            The tag.
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents; those with the tag are left out.
+        n : int, default=10
+            The number of documents.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+
+        Returns
+        -------
+        list of (str, float)
+            The ids of the documents with the probability of the tag, from their words and the tags they have; the most
+            probable first.
+
+        Raises
+        ------
+        ValueError
+            If the model does not have the tag, or has no tag predictor.
+
+        Examples
+        --------
+        >>> [id for id, _ in model.documents_missing("space", ["a ship in space", "police"], n=1)]
+        ['0']
+        """
+        check_is_fitted(self)
+        number, predictor = self._tag(tag), self._required_predictor()
+        corpus = self.aligned(X, tags)
+        known, own = self._with_tags(corpus, "own")
+        lacking = np.flatnonzero(np.asarray(own[:, [number]].todense()).ravel() == 0)
+        probabilities = predictor.probabilities_of_tag(known.counts[lacking], own[lacking], number)
+        order = np.argsort(-probabilities, kind="stable")[:n]
+        return [(corpus.ids[int(lacking[i])], float(probabilities[i])) for i in order]
+
+    def reasons(
+        self, document: Any, predicted: Iterable[str] | None = None, *, tags: Any = None, given: Any = None, n: int = 5
+    ) -> list[TagReasons]:
+        """Say why tags are, or are not, predicted for a document, or why they are plausible on it.
+
+        Parameters
+        ----------
+        document : Document, str, or anything that ``transform`` takes with one document in it
+            The document, such as ``corpus[17]`` or a text.
+        predicted : iterable of str or None, default=None
+            The tags to explain; None explains the n that ``predict_tags`` finds.
+        tags : list of str or None, default=None
+            The tags of a text.
+        given : None or "own", default=None
+            With ``"own"`` the document's own tags are evidence, as in ``predict_tags``.
+        n : int, default=5
+            The number of words, similar documents and other tags per tag.
+
+        Returns
+        -------
+        list of TagReasons
+            For each tag the words, similar training documents, other tags and name that speak for it, in log odds.
+            Training documents are judged as if they had not been in training.
+
+        Raises
+        ------
+        ValueError
+            If the model does not have a tag, or has no tag predictor.
+
+        Examples
+        --------
+        >>> (reason,) = model.reasons("police hunt a killer", ["crime"])
+        >>> sorted(word for word, _ in reason.words)
+        ['hunt', 'killer', 'police']
+        """
+        from tagtopic.tagging.reasons import reasons_for
+
+        if given not in (None, "own"):
+            raise ValueError(f"given={given!r}: expected None or 'own'")
+        predictor = self._required_predictor()
+        corpus = self.one_document(document, tags)
+        if predicted is None:
+            predicted = [tag for tag, _ in self.predict_tags(corpus, n, given=given)[0]]
+        numbers = [self._tag(tag) for tag in predicted]
+        known, own = self._with_tags(corpus, "own")
+        row = int(predictor._training_rows(known.counts, own)[0])
+        return reasons_for(predictor, known.counts, numbers, own if given else None, row, n) if numbers else []
+
+    def audit_tags(
+        self,
+        X: Any,
+        *,
+        tags: Any = None,
+        order: str = "both",
+        kinds: Iterable[str] | None = None,
+        min_documents: int = 0,
+        below: float = 1.0,
+    ) -> TagReport:
         """Find tags that do not fit their documents, and tags that may be duplicates.
 
         A tag is judged by similar training documents, by topics, and by the document's other tags, against tags drawn
-        at random. Training documents are judged as if they had not been in training.
+        at random and against siblings of the document's tags, with which they may have been confused. Training
+        documents are judged as if they had not been in training.
 
         Parameters
         ----------
@@ -1073,12 +1366,21 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             The documents.
         tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
             The tags of texts or counts.
+        order : {"both", "random", "sibling"}, default="both"
+            The first entries are those that are most probably wrong, that look most like random tags, or most like
+            wrong siblings.
+        kinds : iterable of str or None, default=None
+            Report tags of these kinds only (the part of the name before the colon).
+        min_documents : int, default=0
+            Report tags only that are on at least this many other training documents.
+        below : float, default=1.0
+            Report entries only with at most this plausibility.
 
         Returns
         -------
         TagReport
-            The entries (a tag of a document) and the tags, least plausible first, with the evidence; and pairs of tags
-            that may be one.
+            The entries (a tag of a document), most suspicious first, and the tags, least plausible first, with the
+            evidence; and pairs of tags that may be one.
 
         Raises
         ------
@@ -1090,7 +1392,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> report = model.audit_tags(corpus)
         >>> len(report.entries)
         30
-        >>> 0 <= report.entries[0].plausibility <= report.entries[-1].plausibility <= 1
+        >>> 1 >= report.entries[0].suspicion >= report.entries[-1].suspicion >= 0
         True
         """
         from tagtopic.tagging.audit import audit
@@ -1104,7 +1406,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError("the documents have no tags that the model knows: there is nothing to audit")
         posteriors = self._infer_fitted_topics(corpus)
         shares = self._inference_array("topic_shares_")
-        return audit(self.parameters_, predictor, shares, self.word_counts_, corpus, posteriors, self.n_jobs)
+        report = audit(self.parameters_, predictor, shares, self.word_counts_, corpus, posteriors, self.n_jobs)
+        return report.select(order=order, kinds=kinds, min_documents=min_documents, below=below)
 
     def explain(self, document: Any, *, tags: Any = None) -> Explanation:
         """Assign each word of a document to a topic and a tag.
@@ -1204,6 +1507,304 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         return -float(np.log(self.perplexity(X, tags=tags)))
 
+    def stability(self, corpus: Corpus, seeds: int | Iterable[int] = 5) -> Stability:
+        """Fit the model again with other seeds, and report which of its topics come back.
+
+        A topic that comes back in most fits is a property of the documents, and not of one random start.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            The training documents.
+        seeds : int or iterable of int, default=5
+            The number of fits, or their seeds.
+
+        Returns
+        -------
+        Stability
+            The topics, the most stable first, with the number of fits that they came back in.
+
+        Raises
+        ------
+        ValueError
+            If there are no seeds.
+
+        Examples
+        --------
+        >>> found = model.stability(corpus, seeds=2)
+        >>> [topic.came_back for topic in found.topics]
+        [2, 2]
+        """
+        from tagtopic.models.stability import measure_stability
+
+        check_is_fitted(self)
+        return measure_stability(self, corpus, seeds)
+
+    # ---- effects, trends and groups of topics
+
+    def effects(
+        self,
+        X: Any,
+        formula: str,
+        *,
+        tags: Any = None,
+        data: Any = None,
+        topics: Sequence[int] | None = None,
+        weights: Any = None,
+        clusters: Any = None,
+        level: float = 0.95,
+        max_levels: int = 1000,
+        random_state: int = 0,
+    ) -> Effects:
+        """Estimate how the topic shares of documents depend on covariates.
+
+        The mean of each topic's share is a logistic function of the covariates. Intervals include the uncertainty of
+        documents' topics and, if the model was fitted with ``n_draws``, of the topics themselves.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents, with the tags that are covariates; the model need not know these.
+        formula : str
+            Covariates as formulaic reads them: "year + venue", "bs(year, df=4) * region". A name is a column of
+            ``data``, a kind of tag, or a tag (between backquotes if it has other characters than letters). A kind
+            whose tags are numbers, such as ``year:1999``, is a number; ``C(year)`` makes levels of it.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+        data : data frame, mapping of columns, or None, default=None
+            More covariates, a row per document.
+        topics : sequence of int or None, default=None
+            The topics to report; the numbers do not depend on them.
+        weights : "words", a column's name, array of shape (n_documents,), or None, default=None
+            The weights of documents; None is equal ones.
+        clusters : str, array of shape (n_documents,), or None, default=None
+            A kind or column, or a label per document: documents of one cluster are not independent.
+        level : float, default=0.95
+            The probability of an interval.
+        max_levels : int, default=1000
+            The most levels of a kind; rarer ones are joined as "(other)", or left out if documents have several tags
+            of the kind.
+        random_state : int, default=0
+            Seed.
+
+        Returns
+        -------
+        Effects
+            Tables of effects, predictions and coefficients.
+
+        Raises
+        ------
+        ValueError
+            If the formula is invalid or a covariate unknown.
+        MissingExtraError
+            If formulaic is not installed.
+
+        Examples
+        --------
+        >>> effects = model.effects(corpus, "crime")
+        >>> space = model.top_topics("space", 1)[0][0]
+        >>> effects.table.filter(topic=space)["estimate"][0] < 0
+        True
+        """
+        from tagtopic.models._analysis import model_effects
+
+        check_is_fitted(self)
+        return model_effects(
+            self, X, formula, tags=tags, data=data, topics=topics, weights=weights, clusters=clusters, level=level,
+            max_levels=max_levels, random_state=random_state,
+        )  # fmt: skip
+
+    def trends(
+        self,
+        X: Any,
+        time: Any,
+        *,
+        by: str | Sequence[str] | None = None,
+        every: str | float | None = None,
+        tags: Any = None,
+        data: Any = None,
+        topics: Sequence[int] | None = None,
+        level: float = 0.9,
+        max_groups: int | None = None,
+        random_state: int = 0,
+    ) -> Trends:
+        """Estimate topic shares over time, with bands.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
+        time : str or sequence
+            A kind of tag (such as ``year``), a column of ``data``, or a date per document: "2001", "2001-05",
+            "2001-Q2", "2001-05-17", a date, or a number.
+        by : str, sequence of str, or None, default=None
+            A kind, a column or a tag by which documents are divided, or a list of tags.
+        every : str, float or None, default=None
+            The bins: "year", "quarter", "month", "week" or "day", or the width of bins of numbers; None chooses.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+        data : data frame, mapping of columns, or None, default=None
+            Columns for ``time`` and ``by``, a row per document.
+        topics : sequence of int or None, default=None
+            The topics to report.
+        level : float, default=0.9
+            The probability of a band at each bin.
+        max_groups : int or None, default=None
+            The most levels of ``by``, most frequent first; None is 6.
+        random_state : int, default=0
+            Seed.
+
+        Returns
+        -------
+        Trends
+            Tables of shares and of changes. ``notes`` names uneven and empty bins.
+
+        Raises
+        ------
+        ValueError
+            If a date cannot be read, or there is no such kind or column.
+
+        Examples
+        --------
+        >>> trends = model.trends(corpus, [2000 + i % 4 for i in range(len(corpus))])
+        >>> trends.timeline.labels
+        ('2000', '2001', '2002', '2003')
+        """
+        from tagtopic.models._analysis import model_trends
+
+        check_is_fitted(self)
+        return model_trends(
+            self, X, time, by=by, every=every, tags=tags, data=data, topics=topics, level=level, max_groups=max_groups,
+            random_state=random_state,
+        )  # fmt: skip
+
+    def contrast(
+        self,
+        X: Any,
+        first: Any,
+        second: Any = None,
+        *,
+        tags: Any = None,
+        names: tuple[str, str] | None = None,
+        level: float = 0.95,
+        random_state: int = 0,
+    ) -> Contrast:
+        """Compare two sets of documents: the topics and the words that differ.
+
+        Documents that are in both sets are left out.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, or matrix of word counts (documents, words)
+            The documents.
+        first, second : str, mask, positions, or None
+            The sets: the documents of a tag, a boolean per document, or their positions; the second may be None, for
+            all documents that are not in the first.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+        names : (str, str) or None, default=None
+            Names of the sets.
+        level : float, default=0.95
+            The probability of an interval.
+        random_state : int, default=0
+            Seed.
+
+        Returns
+        -------
+        Contrast
+            Tables of topics and words.
+
+        Raises
+        ------
+        ValueError
+            If a tag is unknown, or a set has fewer than two documents.
+
+        Examples
+        --------
+        >>> found = model.contrast(corpus, "crime", "space")
+        >>> found.words["word"][0] in ("police", "killer")
+        True
+        """
+        from tagtopic.models._analysis import model_contrast
+
+        check_is_fitted(self)
+        return model_contrast(self, X, first, second, tags=tags, names=names, level=level, random_state=random_state)
+
+    def hierarchy(self, levels: Sequence[int] = (5, 20), X: Any = None, *, tags: Any = None) -> TopicHierarchy:
+        """Group the topics into nested levels of given numbers of groups.
+
+        Topics are similar if they have words in common, and if the same documents or tags use them.
+
+        Parameters
+        ----------
+        levels : sequence of int, default=(5, 20)
+            The numbers of groups.
+        X : Corpus, list of texts, matrix of word counts (documents, words), or None, default=None
+            Documents, from which it is seen which topics occur together; None: tags.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+
+        Returns
+        -------
+        TopicHierarchy
+            The groups; its ``model(level)`` is this model at a level.
+
+        Raises
+        ------
+        ValueError
+            If a number of groups is not from 1 to that of the topics.
+
+        Examples
+        --------
+        >>> model.hierarchy([1]).model(1).transform(corpus).shape
+        (20, 1)
+        """
+        from tagtopic.models._analysis import model_hierarchy
+
+        check_is_fitted(self)
+        return model_hierarchy(self, levels, X, tags)
+
+    def label_topics(
+        self,
+        X: Any = None,
+        *,
+        tags: Any = None,
+        n_words: int = 3,
+        namer: Callable[[TopicDescription], str] | None = None,
+    ) -> list[str]:
+        """Label each topic by words that are frequent in it and rare elsewhere (FREX), or by a function.
+
+        Parameters
+        ----------
+        X : Corpus, list of texts, matrix of word counts (documents, words), or None, default=None
+            Documents; if their texts are known, phrases of a topic's documents are part of its label.
+        tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
+            The tags of texts or counts.
+        n_words : int, default=3
+            Words of a label.
+        namer : callable or None, default=None
+            Called with a ``TopicDescription`` for each topic, returns its label: a local language model, for example.
+
+        Returns
+        -------
+        list of str
+            A label per topic.
+
+        Raises
+        ------
+        ValueError
+            If ``namer`` gives no text.
+
+        Examples
+        --------
+        >>> model.label_topics(namer=lambda topic: topic.words[0].upper())[model.top_topics("space", 1)[0][0]]
+        'SHIP'
+        """
+        from tagtopic.models._analysis import label_topics
+
+        check_is_fitted(self)
+        return label_topics(self, X, tags=tags, n_words=n_words, namer=namer)
+
     # ---- plots
 
     def plot_topics(self) -> Any:
@@ -1290,6 +1891,71 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         from tagtopic.models.plotting import plot_document
 
         return plot_document(self, document, tags)
+
+    def plot_effects(self, effects: Effects, variable: str | None = None, *, predictions: bool = False) -> Any:
+        """Draw effects with their intervals.
+
+        Parameters
+        ----------
+        effects : Effects
+            The result of ``effects``.
+        variable : str or None, default=None
+            A covariate; None is all.
+        predictions : bool, default=False
+            Draw the expected shares by the covariate instead of contrasts.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure.
+
+        Raises
+        ------
+        ValueError
+            If there is no such covariate.
+        MissingExtraError
+            If plotly is not installed.
+
+        Examples
+        --------
+        >>> len(model.plot_effects(model.effects(corpus, "crime")).data)
+        1
+        """
+        from tagtopic.models.analysis_plots import plot_effects, plot_predictions
+
+        if predictions:
+            return plot_predictions(effects, variable or effects.variables[0])
+        return plot_effects(effects, variable)
+
+    def plot_trends(self, trends: Trends, topics: Sequence[int] | None = None) -> Any:
+        """Draw topic shares over time with bands.
+
+        Parameters
+        ----------
+        trends : Trends
+            The result of ``trends``.
+        topics : sequence of int or None, default=None
+            The topics to draw; None is the six whose shares change most.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure.
+
+        Raises
+        ------
+        MissingExtraError
+            If plotly is not installed.
+
+        Examples
+        --------
+        >>> found = model.trends(corpus, [2000 + i % 4 for i in range(len(corpus))])
+        >>> len(model.plot_trends(found).data)
+        6
+        """
+        from tagtopic.models.analysis_plots import plot_trends
+
+        return plot_trends(trends, topics)
 
     def to_pyldavis(self, X: Any, *, tags: Any = None, **options: Any) -> Any:
         """Prepare the model and documents for pyLDAvis.
@@ -1414,6 +2080,20 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(f"the model has never seen the tag {tag!r}{hint}") from None
 
     @property
+    def _has_document_topics(self) -> bool:
+        """Whether the model has the topics of tags' documents: not after a fit on a cluster, nor in old files."""
+        check_is_fitted(self)
+        return len(self.tag_document_topics_) == len(self.tag_names_) > 0
+
+    @property
+    def _tag_mixes(self) -> TagMixes:
+        """The topics of each tag's documents, or else of the tags themselves."""
+        means = self.tag_document_topics_ if self._has_document_topics else self.tag_topics_
+        used = self.tag_frequencies_[self.tag_frequencies_ > 0]
+        n_documents = self.n_documents_ or 1.0 / used.min(initial=1.0)  # files of earlier versions lack the number
+        return TagMixes(self.tag_names_, means, self.tag_frequencies_ * n_documents)
+
+    @property
     def _own_words(self) -> OwnWords | None:
         if not len(self.own_word_tags_):
             return None
@@ -1425,19 +2105,18 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         The probability of a scored word is its product with the mix, plus what its tags' own words add.
         """
-        found, own_words = self._infer(observed), self._own_words
-        if own_words is None:
-            return found.topics, np.empty(0)
-        own_topics = np.asarray(self.tag_topics_ * own_words.shares[:, None], self.tag_topics_.dtype)
-        documents = documents_of(scored, 0, len(scored))
-        entries = own_word_entries(documents, own_words, LocalEngine(self.n_jobs))
-        own = own_word_probabilities(entries, documents, found.weights.data, own_words.omega)
-        return np.asarray(found.topics - found.weights @ own_topics), own
+        engine = LocalEngine(self.n_jobs)
+        return predictive_mixes(self._infer(observed), self.tag_topics_, self._own_words, scored, engine)
+
+    @property
+    def _method(self) -> InferenceMethod:
+        """The inference method of the fit under way, or of the last one; before the first, the setting."""
+        return self._chosen or method_of(getattr(self, "inference_", self.inference))
 
     @property
     def _new_document_method(self) -> str:
         """The inference method for documents under fixed parameters."""
-        return method_of(self.inference).for_new_documents.name
+        return self._method.for_new_documents.name
 
     def _infer(self, aligned: Corpus) -> DocumentPosteriors:
         found = self._infer_fitted_topics(aligned)
@@ -1471,6 +2150,15 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _posteriors(self, X: Any, tags: Any) -> DocumentPosteriors:
         return self._infer(self.aligned(X, tags))
 
+    def _with_tags(self, X: Any, given: Any) -> tuple[Corpus, Any]:
+        """Return the documents with the words that were seen in training, and the given tags in the model's columns."""
+        own = isinstance(given, str)
+        if own and given != "own":
+            raise ValueError(f"given={given!r}: expected None, 'own' or a list of lists of tags, one per document")
+        corpus = self.aligned(X) if own else _inputs.words_only(self, X)
+        tags = corpus.tags if own else self.aligned(corpus.counts, tags=list(given)).tags
+        return _inputs.without_unseen_words(corpus, self.word_counts_), sp.csr_array(tags)
+
     def _required_predictor(self) -> TagPredictor:
         if self.tag_predictor_ is None:
             with_one = "no training document has both words and tags, or its file is of an earlier version"
@@ -1478,15 +2166,49 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(f"the model has no tag predictor ({reason}): fit_tag_predictor(corpus) makes one")
         return self.tag_predictor_
 
-    def _training_corpus(self, X: Any, tags: Any, decisions: Decisions | None) -> CorpusLike:
+    def _fit(self, X: Any, tags: Any, engine: Engine | None, decisions: Decisions | None) -> None:
+        corpus = self._training_corpus(X, tags, decisions, engine)
+        checkpoint = self._checkpoint(corpus)
+        saved = checkpoint.load() if checkpoint and self._resumes else None
+        with fit_progress(self.progress) as bar:
+            bar.start_phase("starting")
+            with hold_out_words(corpus, _settings.validation_share(self, corpus), _settings.seed_of(self)) as (
+                training,
+                held,
+            ):
+                with self._start_fit(training, held, saved, engine) as fit:
+                    fit.checkpoint = checkpoint.callback if checkpoint else None
+                    fit.run([*self.callbacks, *bar.callbacks(fit)])
+                    outcome, history = fit.outcome, fit.history
+                    if fit.settings.seeds is not None:
+                        seeded = fit.settings.seeds.sizes(self.n_topics)
+                        outcome = replace(outcome, topic_sizes=np.maximum(outcome.topic_sizes - seeded, 0.0))
+                del fit  # frees its second copy of the topics before the tag predictor is fitted
+                self._set_learnt(training, outcome, history)
+                if isinstance(corpus, Corpus) and not len(self.tag_document_topics_):
+                    bar.start_phase("averaging over the documents of tags")
+                    self._average_documents(corpus)
+            if decisions is not None or self.initial is not None:
+                self.topic_matches_ = carry_names(self, decisions)
+            self._predictor = None
+            # on all words, as documents have them when they are audited
+            if self.tag_predictor and isinstance(corpus, Corpus) and is_in_memory(corpus):
+                self._predictor = DeferredPredictor(corpus, self.n_jobs, self.progress)
+            elif self.tag_predictor:
+                bar.start_phase("learning to predict tags")
+                self._predictor = fit_if_tagged(corpus, self.n_jobs)
+
+    def _training_corpus(self, X: Any, tags: Any, decisions: Decisions | None, engine: Engine | None) -> CorpusLike:
         corpus = _inputs.training_corpus(self, X, tags)
         self._seeds, self._named = {}, {}
         if decisions is not None:
             corpus = _inputs.as_decided(corpus, decisions)
             self._seeds, self._named = decisions.seeds, decisions.named_topics
+        self._chosen = _settings.choose_method(self, corpus, engine)
         _settings.check_settings(self, corpus)
         if not corpus.n_tokens:
             raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
+        _inputs.warn_of_training_documents(corpus, self.n_topics)
         if not self._latent:
             _settings.require_tags(corpus)
         return corpus
@@ -1494,7 +2216,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _checkpoint(self, corpus: CorpusLike) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
-        settings = {**self.get_params(deep=False), "inference": method_of(self.inference).name}
+        settings = {**self.get_params(deep=False), "inference": self._method.name}
         settings |= start_settings(self)
         settings = {name: value for name, value in settings.items() if name != "initial" or value is not None}
         return Checkpoint.for_fit(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, settings)
@@ -1507,7 +2229,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         start = batch_fit
         if self.learning == _settings.ONLINE:
             start = online_fit
-        elif method_of(self.inference).is_sampling:
+        elif self._method.is_sampling:
             start = gibbs_fit
         with start(self, corpus, held_out, saved, engine) as fit:
             if saved is not None:
@@ -1530,9 +2252,16 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.bound_ = np.array(history.bound)
         self.validation_perplexity_ = np.array(history.perplexity)
         self.prior_updates_ = tuple(history.prior_updates)
+        self.inference_ = self._method.name
         self.n_iter_ = len(history.bound)
         self.converged_ = history.converged
         self.interrupted_ = history.interrupted
+
+    def _average_documents(self, corpus: Corpus) -> None:
+        """Set the mean topic proportions of each tag's documents."""
+        sums = sum_topics_by_tag(lambda part: self._infer(part).topics, corpus, len(self.components_))
+        means = sums / np.maximum(corpus.tag_sizes(), 1)[:, None]
+        self.tag_document_topics_ = means.astype(self.components_.dtype)
 
     @property
     def _n_features_out(self) -> int:

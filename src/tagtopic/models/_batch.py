@@ -174,6 +174,7 @@ class ExpectationMaximisation(Fit):
         self.topic_sizes = np.ones(parameters.psi.shape[1])
         self.tag_sizes = np.zeros(len(parameters.theta))
         self._spare = Statistics.empty_like(parameters)
+        self._warned_of_divergence = False
 
     @property
     def snapshot(self) -> Snapshot:
@@ -197,7 +198,9 @@ class ExpectationMaximisation(Fit):
         """One E-step, one M-step, and an update of the priors if one is due."""
         if self.best is not None and self._spare.psi is self.best.parameters.psi:
             self._spare = Statistics.empty_like(self.parameters)
-        statistics = self.session.e_step(self.parameters, self._spare, sweeps=self.settings.sweeps)
+        statistics = self.session.e_step(
+            self.parameters, self._spare, sweeps=self.settings.sweeps, tolerance=self.settings.sweep_tol
+        )
         if self.settings.seeds is not None:
             self.settings.seeds.add_to(statistics.psi)
         bound = statistics.objective + log_prior(self.parameters, self.priors, self.session.method, self.session)
@@ -215,12 +218,18 @@ class ExpectationMaximisation(Fit):
         self._validate(self.session.posterior, self.session)
 
     def _has_converged(self) -> bool:
-        """Whether the priors have, and the last two objectives under them differ by less than the tolerance."""
-        bound, updates = self.history.bound, self.history.prior_updates
-        if len(bound) < 2 or (updates and updates[-1] == len(bound) - 1):
+        """Whether the priors have, and the last two objectives under them differ by less than the tolerance.
+
+        Updates of priors that raise the same bound are part of its ascent.
+        """
+        bound, updates, learning = self.history.bound, self.history.prior_updates, self.settings.learning
+        if len(bound) < 2:
             return False
-        if self.settings.learning.any_learnt and not (updates and self.last_prior_change <= PRIOR_TOLERANCE):
-            return False
+        if not (self.session.method.is_bound and learning.raises_bound):
+            if updates and updates[-1] == len(bound) - 1:
+                return False
+            if learning.any_learnt and not (updates and self.last_prior_change <= PRIOR_TOLERANCE):
+                return False
         gain = bound[-1] - bound[-2]
         # an objective that is not monotone may fall on its way to the maximum
         return (gain if self.session.method.is_monotone else abs(gain)) <= self.settings.tol * abs(bound[-2])
@@ -262,7 +271,8 @@ class ExpectationMaximisation(Fit):
 
     def _with_learnt_weights(self, parameters: Parameters, hyper: HyperPrior, learnt: NDArray[np.bool_]) -> Parameters:
         pi = self.session.update_weight_prior(parameters, hyper, learnt)
-        if has_diverged(pi):
+        if has_diverged(pi) and not self._warned_of_divergence:
+            self._warned_of_divergence = True
             warn(
                 "the prior of the tag weights ran away: without a hyper-prior it has no maximum on this corpus; "
                 "tag_weight_prior='estimate' holds it"
@@ -289,5 +299,5 @@ def batch_fit(
     settings = fit_settings(model, corpus)
     default: Engine = corpus.engine if isinstance(corpus, RemoteCorpus) else LocalEngine(model.n_jobs)
     documents: Any = corpus  # an engine takes its own kind of corpus and refuses others
-    with (engine or default).session(documents, parameters, model.inference) as session:
+    with (engine or default).session(documents, parameters, model._method.name) as session:
         yield ExpectationMaximisation(session, parameters, priors, settings, validation)

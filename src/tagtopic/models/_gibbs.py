@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from tagtopic._core.arrays import Float64s, Floats, Int64s
+from tagtopic._core.arrays import Float64s, Floats, Int64s, offsets_of
 from tagtopic._core.display import warn
+from tagtopic._core.estimator import check_random_state
 from tagtopic._core.parallel import CHUNK_ROWS, cut_rows, one_blas_thread
+from tagtopic.corpus import Corpus
 from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine, Sampler
 from tagtopic.inference.gibbs import Assignments, add_topic_words, sampler_priors
-from tagtopic.inference.own_words import OwnWordCandidates, no_own_words, own_word_candidates
+from tagtopic.inference.own_words import OwnWordCandidates, no_own_words
 from tagtopic.inference.types import Parameters, Priors
 from tagtopic.models._batch import Fit
-from tagtopic.models._settings import FitSettings, fit_settings, initial_parameters, uses_own_words
+from tagtopic.models._queries import add_topics_by_tag
+from tagtopic.models._settings import FitSettings, fit_settings, initial_parameters, smoothed_shares, uses_own_words
 from tagtopic.models._snapshot import NO_DRAWS, NO_OWN_WORDS, Draws, OwnWordPairs, Snapshot
 
 if TYPE_CHECKING:
@@ -37,6 +39,18 @@ SWITCHED = 0.5
 
 TINY = 1e-30
 
+SPREAD_EVERY = 10
+"""Sweeps of the burn-in from one spreading of priors to the next."""
+
+EVEN_SHARE = 0.02
+"""The share of mu that is spread evenly, so that a topic without tokens can get some."""
+
+EVEN_WEIGHT = 0.1
+"""The share of pi that is the same for all tags, so that a tag without tokens can get some."""
+
+BLOCK_COUNTS = 1 << 22
+"""Counts by document and topic that are in memory at a time."""
+
 SETTLED = 2e-3
 """The chain has settled if the mean log probability of a token changes by less, from one quarter of the draws' sweeps
 to the next."""
@@ -46,7 +60,7 @@ class GibbsSampling(Fit):
     """A fit by collapsed Gibbs sampling: an iteration is a sweep.
 
     From ``burn_in`` sweeps on, every ``thinning`` sweeps psi and theta of the present counts are added to an average,
-    which is the outcome.
+    which is the outcome, and so are the topic proportions of each tag's documents if ``corpus`` has them.
     """
 
     keeps_best = False
@@ -61,11 +75,13 @@ class GibbsSampling(Fit):
         common_words: Int64s,
         candidates: OwnWordCandidates | None = None,
         validation: ValidationWords | None = None,
+        corpus: Corpus | None = None,
     ) -> None:
         super().__init__(settings, validation)
         self.sampler = sampler
         self.n_documents = sampler.n_documents
-        self.parameters = parameters
+        self._psi = np.zeros(parameters.psi.shape, parameters.psi.dtype)
+        self.parameters = replace(parameters, psi=self._psi)  # the initial topics are needed no more
         self.priors = priors
         self.seed = seed
         self.n_averaged = 0
@@ -73,10 +89,14 @@ class GibbsSampling(Fit):
         self._common_words = common_words
         self.candidates = candidates
         self._sampler_priors = sampler_priors(parameters, priors, candidates)
-        self._psi = np.zeros(parameters.psi.shape, parameters.psi.dtype)
         self._theta = np.zeros(parameters.theta.shape)
         self._topic_sizes = np.zeros(len(parameters.mu))
         self._tag_sizes = np.zeros(len(parameters.theta))
+        self._is_assigned = False  # whether tokens have assignments of this or an earlier run
+        self._tagged = corpus if corpus is not None and corpus.tags.nnz else None
+        self._document_topics: Floats = np.zeros((0,), parameters.psi.dtype)
+        if self._tagged is not None:
+            self._document_topics = np.zeros(parameters.theta.shape, parameters.psi.dtype)
         n_validated = 0 if validation is None or settings.patience is None else len(validation.rows)
         n_pairs = 0 if candidates is None else len(candidates.words)
         self._omega = np.zeros(n_pairs)
@@ -103,20 +123,28 @@ class GibbsSampling(Fit):
             own_words = OwnWordPairs(
                 self.candidates.tags.astype(np.int32), self.candidates.words, self._omega.astype(dtype)
             )
-        parameters = replace(self.parameters, psi=self._psi, theta=self._topics_of_tags().astype(dtype))
+        theta = self._topics_of_tags().astype(dtype)
+        parameters = replace(self.parameters, psi=self._psi, theta=theta)
         draws = Draws(*(values[: self.n_kept] for values in self._draws)) if self.n_kept else NO_DRAWS
-        return Snapshot(parameters, self.priors, self._topic_sizes, self._tag_sizes, draws, own_words)
+        sizes = self._topic_sizes, self._tag_sizes
+        topics = self._document_topics
+        if self._tagged is not None:  # a tag whose documents have no words but own ones has its own topics
+            topics = np.where(topics.any(axis=1, keepdims=True), topics, theta)
+        return Snapshot(parameters, self.priors, *sizes, draws, own_words, topics)
 
     def iterate(self) -> None:
         """One sweep; if a draw is due, add it to the average."""
         sweep = len(self.history.bound) + 1
         bound = self.sampler.sweep(self._sampler_priors, self.seed, sweep)
+        self._is_assigned = True
         past = sweep - self.settings.burn_in
         is_draw = past > 0 and past % self.settings.thinning == 0
         if is_draw:
             self._note_switches()
             self._average()
             self._keep(past // self.settings.thinning, sweep)
+        elif past <= 0 and sweep % SPREAD_EVERY == 0:
+            self._spread_priors(sweep)
         self.history.bound.append(bound)
         self._validate_draw(averaged=is_draw)
         if len(self.history.bound) >= self.settings.max_iter:
@@ -138,14 +166,16 @@ class GibbsSampling(Fit):
             "own_probabilities": self._own_probabilities,
             "switched": self.switched,
             "theta_average": self._theta,
+            "document_topics": self._document_topics,
             **self.snapshot.to_arrays(),
         }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Set the state that ``to_arrays`` gave."""
         saved = Snapshot.from_arrays(arrays)
-        self._psi, self._theta = np.array(saved.parameters.psi), np.array(arrays["theta_average"])
+        self._psi[:], self._theta = saved.parameters.psi, np.array(arrays["theta_average"])
         self._topic_sizes, self._tag_sizes = np.array(saved.topic_sizes), np.array(saved.tag_sizes)
+        self._document_topics = np.array(arrays["document_topics"])
         self._mixes, self.switched = np.array(arrays["mixes"]), np.array(arrays["switched"])
         self._omega, self._own_probabilities = np.array(arrays["omega_average"]), np.array(arrays["own_probabilities"])
         n_averaged, n_kept, *schedule = arrays["averaging"].tolist()
@@ -155,6 +185,7 @@ class GibbsSampling(Fit):
         else:  # max_iter has changed, and burn_in with it: the average begins anew
             self.n_averaged = self.n_kept = 0
         self.sampler.restore(Assignments(arrays["token_topics"], arrays["token_tags"]))
+        self._is_assigned = True
         self.add_seeds()
 
     def add_seeds(self) -> None:
@@ -169,10 +200,31 @@ class GibbsSampling(Fit):
         """Whether all sweeps are done."""
         return len(self.history.bound) >= self.settings.max_iter
 
+    def _spread_priors(self, sweep: int) -> None:
+        """Spread mu by the topics of the latent tag, and pi by the tokens per document of tags, unless they are given.
+
+        Only during burn-in: the draws are of one posterior.
+        """
+        settings, counts = self.settings, self.sampler.counts
+        if settings.spread_latent_topics:
+            mu = self.parameters.mu
+            latent = counts.topics - counts.tag_topics.sum(axis=0, dtype=np.int64)
+            if settings.seeds is not None:
+                latent = np.maximum(latent - settings.seeds.sizes(len(mu)), 0)
+            even = 1.0 + EVEN_SHARE * latent.sum() / len(mu)
+            self.parameters = replace(self.parameters, mu=mu.sum() * smoothed_shares(latent.astype(np.float64), even))
+        if len(settings.tag_documents):
+            pi = spread_weights(self.parameters.pi, counts.tags, settings.tag_documents)
+            self.parameters = replace(self.parameters, pi=pi)
+        if settings.spread_latent_topics or len(settings.tag_documents):
+            self._sampler_priors = sampler_priors(self.parameters, self.priors, self.candidates)
+            self.history.prior_updates.append(sweep)
+
     def _average(self) -> None:
         """Add the present counts' parameters to the average, or replace it if it is empty."""
         if not self.n_averaged:
-            for values in (self._psi, self._theta, self._omega, self._topic_sizes, self._tag_sizes):
+            averages = self._psi, self._theta, self._omega, self._topic_sizes, self._tag_sizes, self._document_topics
+            for values in averages:
                 values[:] = 0
         self.n_averaged += 1
         counts, beta, share = self.sampler.counts, self.priors.beta, 1.0 / self.n_averaged
@@ -187,6 +239,9 @@ class GibbsSampling(Fit):
         self._omega += share * (omega - self._omega)
         self._topic_sizes = self._topic_sizes + share * (counts.topics - self._topic_sizes)
         self._tag_sizes = self._tag_sizes + share * (counts.tags - self._tag_sizes)
+        if self._tagged is not None and self._is_assigned:
+            means = mean_topics_by_tag(self._tagged, self.sampler.tokens.topics, len(self._topic_sizes))
+            self._document_topics += (share * (means - self._document_topics)).astype(self._psi.dtype)
 
     def _keep(self, draw: int, sweep: int) -> None:
         """Keep a draw (the first is 1) if it is one of ``n_draws``, evenly spread over the chain.
@@ -275,6 +330,73 @@ class GibbsSampling(Fit):
         return bool(abs(last - before) <= SETTLED * self.sampler.n_tokens)
 
 
+def spread_weights(pi: Float64s, tokens: Int64s, documents: Int64s) -> Float64s:
+    """Return the weights' prior in proportion to the tags' mean tokens per document; its mean over documents stays.
+
+    The mean of a tag is drawn towards that of all tags as if it had one more document.
+
+    Parameters
+    ----------
+    pi : ndarray of shape (tags,)
+        The prior.
+    tokens, documents : ndarray of shape (tags,)
+        Tokens that have the tag, and its documents.
+
+    Returns
+    -------
+    ndarray of shape (tags,)
+
+    Examples
+    --------
+    >>> spread_weights(np.full(2, 0.2), np.array([59, 0]), np.array([2, 3])).round(3).tolist()
+    [0.399, 0.067]
+    """
+    total = max(float(documents.sum()), 1.0)
+    mean = float(tokens.sum()) / total
+    means = (tokens + mean) / (documents + 1.0)
+    mean_pi, mean_tokens = float(pi @ documents) / total, float(means @ documents) / total
+    if mean_pi <= 0 or mean_tokens <= 0:
+        return pi
+    return np.asarray(mean_pi * (EVEN_WEIGHT + (1 - EVEN_WEIGHT) * means / mean_tokens))
+
+
+def mean_topics_by_tag(corpus: Corpus, topics: NDArray[np.uint16], n_topics: int) -> Float64s:
+    """Return the mean share of each topic in the words of the documents with each tag.
+
+    Own words of tags, whose topic is ``n_topics``, are left out.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents.
+    topics : ndarray of int
+        The topic of each token of the corpus.
+    n_topics : int
+        The number of topics.
+
+    Returns
+    -------
+    ndarray of shape (tags, topics)
+        A row sums to 1, or is zero for a tag whose documents have no words but own ones.
+
+    Examples
+    --------
+    >>> from tagtopic import Corpus
+    >>> corpus = Corpus.from_counts([[1, 1], [2, 0]], [["t"], ["t", "u"]])
+    >>> mean_topics_by_tag(corpus, np.array([0, 1, 1, 1], np.uint16), 2).tolist()
+    [[0.25, 0.75], [0.0, 1.0]]
+    """
+    sums = np.zeros((corpus.n_tags, n_topics))
+    starts = offsets_of(corpus.lengths())
+    for first, last in cut_rows(len(corpus), max(1, BLOCK_COUNTS // (n_topics + 1))):
+        rows = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
+        cells = rows * (n_topics + 1) + topics[starts[first] : starts[last]]
+        counts = np.bincount(cells, minlength=(last - first) * (n_topics + 1)).reshape(last - first, -1)[:, :n_topics]
+        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        add_topics_by_tag(corpus.tags[first:last], shares, sums)
+    return np.asarray(sums / np.maximum(sums.sum(axis=1, keepdims=True), TINY))
+
+
 def switched_topics(average: Floats, draw: Floats) -> NDArray[np.bool_]:
     """Return which topics (columns) of a draw are more like another topic's average than like their own.
 
@@ -313,15 +435,17 @@ def gibbs_fit(
     """Start a fit by Gibbs sampling on an engine."""
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     default: Engine = corpus.engine if isinstance(corpus, RemoteCorpus) else LocalEngine(model.n_jobs)
+    chosen, documents = engine or default, cast(Any, corpus)
     snapshot = saved.snapshot if saved else None
     parameters, priors = (snapshot.parameters, snapshot.priors) if snapshot else initial_parameters(model, corpus)
-    documents: Any = corpus
-    candidates = own_word_candidates(documents.counts, documents.tags) if uses_own_words(model, corpus) else None
+    candidates = chosen.own_word_candidates(documents) if uses_own_words(model, corpus) else None
     common = np.argsort(-corpus.word_counts(), kind="stable")[:COMPARED_WORDS]
-    with (engine or default).sampler(documents, model.n_topics, candidates) as sampler:
+    with chosen.sampler(documents, model.n_topics, candidates) as sampler:
         settings = fit_settings(model, corpus)
-        fit = GibbsSampling(sampler, parameters, priors, settings, seed, common, candidates, validation)
+        tagged = corpus if isinstance(corpus, Corpus) else None
+        fit = GibbsSampling(sampler, parameters, priors, settings, seed, common, candidates, validation, tagged)
         if saved is None:
             sampler.initialise(parameters, seed)
+            del parameters
             fit.add_seeds()
         yield fit

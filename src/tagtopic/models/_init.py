@@ -6,7 +6,8 @@ briefly, merges the most similar until the number asked for is left, and takes t
 on planted corpora (docs/decisions/initialisation.md). ``"nmf"`` starts from the singular vectors instead.
 
 The updates are those of non-negative matrix factorisation under the Kullback-Leibler divergence, which are EM for
-topics without tags and priors, so that the kernels of the models compute them.
+topics without tags and priors, so that the kernels of the models compute them. Of a small corpus NumPy computes them,
+because to compile the kernels would take longer.
 """
 
 from __future__ import annotations
@@ -17,15 +18,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.arrays import Float64s, Floats, Int32s
+from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s
 from tagtopic._core.parallel import cut_rows, one_blas_thread
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.interface import CorpusLike
 from tagtopic.engines import LocalEngine
 from tagtopic.inference.m_step import m_step
 from tagtopic.inference.types import Parameters, Priors, Statistics
-
-INITS = ("merged", "nmf", "random")
 
 MAX_DOCUMENTS = 10_000
 """Documents in the sample."""
@@ -45,6 +44,14 @@ SWEEPS = 3
 BLOCK_ENTRIES = 1 << 17
 """Entries per block, fewer than in a fit: there are more topics, and memory should not be larger."""
 
+SMALL = 1 << 20
+"""Word entries times topics up to which NumPy factorises: about a second."""
+
+FLAT_PRIOR = 1e-8
+"""Prior counts of the topics of documents, so that none is zero."""
+
+TINY = 1e-300
+
 UNIGRAM_SHARE = 0.05
 """The share of the corpus's word frequencies in each initial topic: no word may have probability zero in a topic."""
 
@@ -60,8 +67,13 @@ class Factorisation:
 
 
 def word_frequencies(corpus: CorpusLike) -> Float64s:
+    """The smoothed frequencies of the words of a corpus."""
+    return smoothed_frequencies(corpus.word_counts())
+
+
+def smoothed_frequencies(counts: Float64s) -> Float64s:
     """p(w), smoothed as (n_w + 0.01) / (N + 0.01 V) so that no word has probability zero."""
-    sizes = corpus.word_counts() + 0.01
+    sizes = counts + 0.01
     return np.asarray(sizes / sizes.sum())
 
 
@@ -74,7 +86,7 @@ def initial_topics(
     columns = most_frequent_words(sample)
     documents = Corpus.from_counts(sample.counts[:, columns], fractional=True)
     documents = documents[np.diff(documents.counts.indptr) > 0]
-    if init == "random" or n_topics == 1 or n_topics >= min(len(documents), len(columns)):
+    if init in ("random", "paper") or n_topics == 1 or n_topics >= min(len(documents), len(columns)):
         return random_topics(frequencies, n_topics, random)
     find = merged_topics if init == "merged" else nmf_topics
     # other words have their frequency in the corpus; the sampled words have the rest of each topic
@@ -84,6 +96,14 @@ def initial_topics(
     topics[columns] = UNIGRAM_SHARE * topics[columns] + share * found
     topics /= topics.sum(axis=0)
     return topics
+
+
+def initial_tags(n_tags: int, n_topics: int, init: str, random: np.random.Generator) -> Floats:
+    """Initial tags (tags, topics): flat, or random as in the article; rows sum to 1."""
+    if init != "paper":
+        return np.full((n_tags, n_topics), 1.0 / n_topics)
+    tags = random.random((n_tags, n_topics)) + 1e-6
+    return np.asarray(tags / tags.sum(axis=1, keepdims=True))
 
 
 def most_frequent_words(corpus: Corpus) -> Int32s:
@@ -124,23 +144,41 @@ def nmf_topics(corpus: Corpus, n_topics: int, random: np.random.Generator, n_job
 
 def seed_topics(corpus: Corpus, n_seeds: int, random: np.random.Generator) -> Floats:
     """The words of the documents nearest to each of some distant documents (k-means++, Hellinger distance)."""
-    from sklearn.cluster import kmeans_plusplus
-
     counts = corpus.counts
     profiles = sp.csr_array(counts, dtype=np.float64, copy=True)
     profiles.data = np.sqrt(profiles.data / np.repeat(corpus.lengths(), np.diff(counts.indptr)))
-    # scikit-learn's k-means takes 32-bit offsets only
-    matrix = sp.csr_matrix((profiles.data, counts.indices, counts.indptr.astype(np.int32)), shape=counts.shape)
-    _, chosen = kmeans_plusplus(matrix, n_seeds, random_state=int(random.integers(2**31)), n_local_trials=1)
-    seeds = matrix[chosen].T.tocsr()
+    chosen = distant_rows(profiles, n_seeds, np.random.RandomState(int(random.integers(2**31))))
+    seeds = profiles[chosen].T.tocsr()
     nearest = np.concatenate(
-        [np.asarray((matrix[first:last] @ seeds).argmax(axis=1)).ravel() for first, last in cut_rows(len(corpus), 1000)]
+        [
+            np.asarray((profiles[first:last] @ seeds).argmax(axis=1)).ravel()
+            for first, last in cut_rows(len(corpus), 1000)
+        ]
     )
     members = sp.csr_array((np.ones(len(nearest)), (nearest, np.arange(len(nearest)))), shape=(n_seeds, len(corpus)))
     topics = np.asarray((members @ counts).toarray(), dtype=np.float32).T
     # and half as much of the corpus's frequencies: a seed has few words and must be able to get others
     topics += np.float32(0.5) * np.outer(word_frequencies(corpus).astype(np.float32), topics.sum(axis=0))
     return np.ascontiguousarray(topics / np.maximum(topics.sum(axis=0), 1e-12))
+
+
+def distant_rows(matrix: Any, n: int, random: np.random.RandomState) -> Int64s:
+    """Draw rows with probabilities proportional to their squared distance from the nearest that is drawn (k-means++).
+
+    scikit-learn's ``kmeans_plusplus`` draws the same rows; its import takes as long as the fit of a small corpus.
+    """
+    norms = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+    chosen = np.empty(n, np.int64)
+    chosen[0] = random.choice(len(norms), p=np.full(len(norms), 1.0 / len(norms)))
+    nearest = np.full(len(norms), np.inf)
+    for i in range(1, n):
+        last = chosen[i - 1]
+        products = matrix @ matrix[[last]].toarray().ravel()
+        np.minimum(nearest, np.maximum(norms - 2.0 * products + norms[last], 0.0), out=nearest)
+        nearest[last] = 0.0
+        drawn = np.searchsorted(np.cumsum(nearest), random.uniform() * nearest.sum())
+        chosen[i] = min(int(drawn), len(norms) - 1)
+    return chosen
 
 
 def merge_topics(factors: Factorisation, n_topics: int) -> Factorisation:
@@ -167,12 +205,20 @@ def merge_topics(factors: Factorisation, n_topics: int) -> Factorisation:
 
 
 def factorise(
-    corpus: Corpus, topics: Floats, documents: Floats | None, updates: int, n_jobs: int | None
+    corpus: Corpus,
+    topics: Floats,
+    documents: Floats | None,
+    updates: int,
+    n_jobs: int | None,
+    *,
+    small: int = SMALL,
 ) -> Factorisation:
     """Multiplicative updates of both factors; documents are flat at first unless they are given."""
     n_topics = topics.shape[1]
+    if corpus.counts.nnz * n_topics <= small:
+        return factorise_small(corpus.counts, topics, documents, updates)
     parameters = Parameters(
-        topics, np.empty((0, n_topics), np.float32), np.empty(0), 1.0, np.full(n_topics, 1e-8), True
+        topics, np.empty((0, n_topics), np.float32), np.empty(0), 1.0, np.full(n_topics, FLAT_PRIOR), True
     )
     no_priors = Priors(alpha=np.zeros(n_topics), beta=np.zeros(corpus.n_words))
     spare = Statistics.empty_like(parameters)
@@ -188,6 +234,28 @@ def factorise(
             parameters = Parameters(psi, theta, used.pi, 1.0, used.mu, latent=True)
             spare = Statistics(used.psi, used.theta, 0.0)
         return Factorisation(parameters.psi, session.posterior.rho, sizes, objective)
+
+
+def factorise_small(counts: Any, topics: Floats, documents: Floats | None, updates: int) -> Factorisation:
+    """The same updates as ``factorise``, by NumPy."""
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    psi = topics.astype(np.float64)
+    psi[:, psi.sum(axis=0) == 0] = counts.sum(axis=0)[:, None] / counts.sum()  # of seeds without documents
+    rho = np.ones((counts.shape[0], psi.shape[1])) if documents is None else documents.astype(np.float64)
+    sizes, objective = np.zeros(psi.shape[1]), 0.0
+    mixes, probabilities, ratios = rho, counts.data, counts
+    for _ in range(updates):
+        word_topics = psi[counts.indices]
+        for _ in range(SWEEPS):
+            mixes = rho / rho.sum(axis=1, keepdims=True)
+            probabilities = np.maximum(np.einsum("ik,ik->i", mixes[rows], word_topics), TINY)
+            ratios = sp.csr_array((counts.data / probabilities, counts.indices, counts.indptr), shape=counts.shape)
+            rho = FLAT_PRIOR + mixes * (ratios @ psi)
+        objective = float(counts.data @ np.log(probabilities))
+        psi = psi * (ratios.T @ mixes)
+        sizes = psi.sum(axis=0)
+        psi /= np.maximum(sizes, TINY)
+    return Factorisation(psi.astype(np.float32), rho.astype(np.float32), sizes, objective)
 
 
 def nndsvd(counts: Any, n_topics: int, seed: int) -> Factorisation:

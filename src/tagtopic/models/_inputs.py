@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_non_negative, validate_data
 
 from tagtopic._core.arrays import Float64s
-from tagtopic._core.display import warn
+from tagtopic._core.display import called_by_sklearn, warn
+from tagtopic._core.estimator import check_non_negative, validate_data
 from tagtopic.corpus import Corpus, Document, validation
 from tagtopic.corpus.builder import is_missing, is_words
+from tagtopic.corpus.description import LEAVE_OUT, near_universal_tags
 from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.corpus.matrices import column_counts, csr, keep_columns
 from tagtopic.corpus.text.rules import TextRules
@@ -22,6 +23,9 @@ from tagtopic.curation.decisions import Decisions
 
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
+
+MIN_WARNED = 200
+"""Documents from which on a fit warns of tags that nearly all have."""
 
 NUMERIC = [np.float64, np.float32, np.int64, np.int32]
 """The types of counts; others are converted to the first."""
@@ -36,6 +40,17 @@ def training_corpus(model: TagTopicModel, X: Any, tags: Any) -> CorpusLike:
         return X if model._uses_tags else X.without_tags()
     corpus = as_corpus(model, X, tags, reset=True)
     return corpus if model._uses_tags else without_tags(corpus)
+
+
+def warn_of_training_documents(corpus: CorpusLike, n_topics: int) -> None:
+    """Warn if there are more topics than documents, or tags that nearly all documents have."""
+    if n_topics > len(corpus):
+        warn(f"there are {n_topics} topics for {len(corpus)} documents: give fewer topics (n_topics, -k) or more texts")
+    common = near_universal_tags(corpus.tag_names, corpus.tag_sizes(), len(corpus))
+    if common and len(corpus) >= MIN_WARNED:
+        shown = ", ".join(f"{tag!r} ({n / len(corpus):.0%})" for tag, n in common[:5])
+        more = f" and {len(common) - 5} more" if len(common) > 5 else ""
+        warn(f"nearly all documents have the tags {shown}{more}, which tell them hardly apart: {LEAVE_OUT}")
 
 
 def as_decided(corpus: CorpusLike, decisions: Decisions) -> CorpusLike:
@@ -78,6 +93,8 @@ def as_corpus(model: TagTopicModel, X: Any, tags: Any, *, reset: bool) -> Corpus
         corpus = corpus_from_texts(X, tags, words, rules, known_tags)
         if reset:
             _set_features(model, corpus.n_words)
+        else:
+            _warn_of_unknown_texts(X, corpus)
         return corpus
     if validation.is_frame(X):
         validation.require_numbers(X, "X")
@@ -86,6 +103,23 @@ def as_corpus(model: TagTopicModel, X: Any, tags: Any, *, reset: bool) -> Corpus
     check_non_negative(counts, type(model).__name__)
     columns: Iterable[str] | None = getattr(model, "feature_names_in_", None) if reset else model.words_
     return corpus_from_matrix(sp.csr_array(counts), tags, columns, known_tags)
+
+
+def _warn_of_unknown_texts(texts: Any, corpus: Corpus) -> None:
+    """Warn of texts without a word of the model: their results do not depend on what they say."""
+    unknown = np.flatnonzero(
+        (corpus.lengths() == 0) & np.array([bool(len(text)) for text in map(_filled, texts)], bool)
+    )
+    if len(unknown):
+        first = list(texts)[unknown[0]]
+        warn(
+            f"{len(unknown):,} of {len(corpus):,} texts have no word that the model knows, such as {first!r:.60}: "
+            "their topics are those of their tags or of all documents, and their predicted tags the most frequent ones"
+        )
+
+
+def _filled(text: Any) -> Any:
+    return "" if is_missing(text) else text
 
 
 def _set_features(model: TagTopicModel, number: int) -> None:
@@ -99,7 +133,8 @@ def with_tags(corpus: Corpus, tags: Any, known_tags: tuple[str, ...] | None = No
     """The corpus, with other tags if any are given."""
     if tags is not None and tags is not corpus.tags:
         given = validation.check_tags(tags, _column_tags(tags, known_tags, corpus.tag_names), len(corpus))
-        corpus = Corpus(counts=corpus.counts, words=corpus.words, ids=corpus.ids, rules=corpus.rules, **given)
+        named: dict[str, Any] = {"ids": corpus.ids, "rules": corpus.rules, "titles": corpus.titles}
+        corpus = Corpus(counts=corpus.counts, words=corpus.words, **named, **given)
     corpus.check()
     return corpus
 
@@ -159,9 +194,20 @@ def is_texts(X: Any) -> bool:
 
 
 def check_ignored(y: Any, tags: Any) -> None:
-    """Raise if tags were passed as ``y``, which is ignored."""
-    if tags is None and isinstance(y, list | tuple) and any(isinstance(names, list | tuple | set) for names in y):
-        raise TypeError("the second argument is y, which is ignored: give tags by name, as in fit(texts, tags=tags)")
+    """Raise if tags were passed as ``y``, which is ignored, and warn of labels that may be meant as tags.
+
+    A pipeline of scikit-learn passes labels, which its other steps need.
+    """
+    if tags is not None or y is None:
+        return
+    message = "the second argument is y, which is ignored: give tags by name, as in fit(texts, tags=tags)"
+    if sp.issparse(y) or validation.is_frame(y) or len(np.shape(y) if hasattr(y, "shape") else ()) > 1:
+        raise TypeError(message)
+    values = list(y) if isinstance(y, Iterable) and not isinstance(y, str | bytes) else []
+    if any(isinstance(names, list | tuple | set | frozenset | np.ndarray) for names in values):
+        raise TypeError(message)
+    if any(isinstance(name, str) for name in values) and not called_by_sklearn():
+        warn("y is ignored: if these are tags, give them by name, one list per document, as in tags=[[tag], …]")
 
 
 def document_and_tags(document: Any, tags: Any) -> tuple[Any, Any]:
@@ -201,7 +247,8 @@ def words_only(model: TagTopicModel, X: Any) -> Corpus:
 def without_tags(corpus: Corpus) -> Corpus:
     """The same documents, untagged."""
     none = csr(np.zeros(len(corpus) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), 0)
-    return Corpus(counts=corpus.counts, tags=none, words=corpus.words, tag_names=(), ids=corpus.ids, rules=corpus.rules)
+    named: dict[str, Any] = {"ids": corpus.ids, "rules": corpus.rules, "titles": corpus.titles}
+    return Corpus(counts=corpus.counts, tags=none, words=corpus.words, tag_names=(), **named)
 
 
 def without_unseen_words(corpus: Corpus, word_counts: Float64s) -> Corpus:

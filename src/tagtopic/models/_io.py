@@ -21,6 +21,7 @@ from tagtopic._version import __version__
 from tagtopic.corpus.matrices import is_nondecreasing
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.validation import require_distinct
+from tagtopic.inference.methods import method_of
 from tagtopic.models._edits import TopicEdits, apply_edits
 from tagtopic.models._settings import MAX_PRIOR, MIN_PRIOR, check_settings
 from tagtopic.models._snapshot import ARRAYS, MODEL_DTYPE, NUMBERS, Learnt, check_shapes
@@ -42,6 +43,7 @@ HEADER: dict[str, tuple[type, ...]] = {
     "format": (int,),
     "version": (str,),
     "model": (str,),
+    "inference": (str,),
     "settings": (dict,),
     "own_settings": (dict,),
     "numbers": (dict,),
@@ -88,6 +90,7 @@ def save_model(model: TagTopicModel, path: Path) -> None:
         "format": FORMAT,
         "version": __version__,
         "model": kind.__name__,
+        "inference": model.inference_,
         "settings": {name: value for name, value in settings.items() if name in known},
         "own_settings": {name: value for name, value in settings.items() if name not in known},
         "numbers": {name: _plain(getattr(model, name)) for name in NUMBERS},
@@ -120,6 +123,8 @@ def _check_header(header: dict[str, Any]) -> None:
     """Raise unless the entries of a header are of the types that ``save_model`` writes."""
     header.setdefault("own_settings", {})  # files of earlier versions have none
     header.setdefault("topics", None)
+    if isinstance(settings := header.get("settings"), dict):
+        header.setdefault("inference", settings.get("inference"))
     for name, types in HEADER.items():
         if name not in header:
             raise ValueError(f"its header has no {name}")
@@ -183,6 +188,7 @@ def _assemble(kind: Any, header: dict[str, Any], tensors: dict[str, Any]) -> Any
     known = signature(kind).parameters
     own = {name: value for name, value in header["own_settings"].items() if name in known}
     model = kind(**header["settings"], **own)
+    model.inference_ = method_of(header["inference"]).name
     check_settings(model, None)
     for name, learnt in ARRAYS.items():
         missing = learnt.optional and learnt.tensor_name not in tensors
@@ -276,7 +282,7 @@ BY_TENSOR = {learnt.tensor_name: learnt for learnt in ARRAYS.values()}
 OF_PREDICTOR = tuple(PREDICTOR + name for name in NOT_NEGATIVE)
 PROBABILITIES = (
     "components_", "tag_topics_", "topic_shares_", "tag_frequencies_", "topic_word_draws_", "tag_topic_draws_",
-    "own_word_shares_", "own_word_draws_",
+    "own_word_shares_", "own_word_draws_", "tag_document_topics_",
 )  # fmt: skip
 
 

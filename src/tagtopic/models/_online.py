@@ -478,7 +478,7 @@ def online_fit(
     parameters, priors = initial_parameters(model, corpus)
     settings = fit_settings(model, corpus)
     running = RunningStatistics.initial(parameters, corpus.word_counts(), corpus.tag_sizes().astype(np.float64))
-    inference = method_of(model.inference).for_mini_batches.name
+    inference = model._method.for_mini_batches.name
     with engine, engine.session(corpus, parameters, inference) as session:
         learner = OnlineLearner(running, parameters, priors, settings.learning, inference, engine)
         yield OnlinePasses(

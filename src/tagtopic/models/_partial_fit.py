@@ -12,12 +12,13 @@ from tagtopic._core.parallel import cut_rows
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.matrices import column_counts, column_sums
 from tagtopic.engines import LocalEngine
-from tagtopic.inference.methods import method_of
+from tagtopic.inference.methods import ESTIMATE
 from tagtopic.inference.types import Priors
 from tagtopic.models import _settings
 from tagtopic.models._inputs import without_tags
 from tagtopic.models._online import OnlineLearner, RunningStatistics
-from tagtopic.models._settings import ESTIMATE, is_learnt, is_option, smoothed_shares
+from tagtopic.models._queries import sum_topics_by_tag
+from tagtopic.models._settings import is_learnt, is_option, smoothed_shares
 from tagtopic.models._snapshot import TAGS, WORDS, OwnWordPairs, Sizes, extended
 from tagtopic.tagging.predictor import fit_if_tagged
 
@@ -39,18 +40,30 @@ def update_model(model: TagTopicModel, corpus: Corpus) -> None:
     seen_tokens = extended("word_counts_", model.word_counts_, sizes)
     seen_documents = extended("tag_frequencies_", model.tag_frequencies_ * model.n_documents_, sizes)
     tokens, documents = seen_tokens + column_sums(corpus.counts), seen_documents + column_counts(corpus.tags)
+    n_before = seen_documents.copy()  # the learner counts on in the array
     running = _running(model, sizes, tokens, seen_tokens, documents, seen_documents)
     priors = Priors(model.tag_topic_prior_, _word_prior(model, sizes, tokens))
     pi = extended("tag_weight_prior_", model.tag_weight_prior_, sizes, fill=_new_weight(model))
     parameters = replace(model.parameters_, pi=pi)
     learning = _settings.prior_learning(model, corpus, documents)
     with LocalEngine(model.n_jobs) as engine:
-        learner = OnlineLearner(
-            running, parameters, priors, learning, method_of(model.inference).for_mini_batches.name, engine
-        )
+        learner = OnlineLearner(running, parameters, priors, learning, model._method.for_mini_batches.name, engine)
         batches = (corpus[first:last] for first, last in cut_rows(len(corpus), model.batch_size))
         objective = sum(learner.step(batch).objective for batch in batches)
         _set_learnt(model, corpus, learner, float(objective))
+    if len(model.tag_document_topics_) or not n_before.any():
+        _average_documents(model, corpus, sizes, n_before, documents)
+
+
+def _average_documents(
+    model: TagTopicModel, corpus: Corpus, sizes: Sizes, seen_documents: Float64s, documents: Float64s
+) -> None:
+    """Update the mean topic proportions of each tag's documents by those of the new ones, under the new parameters."""
+    n_topics = len(model.components_)
+    known = model.tag_document_topics_.reshape(-1, n_topics).astype(np.float64)
+    before = extended("tag_document_topics_", known, sizes) * seen_documents[:, None]
+    sums = before + sum_topics_by_tag(lambda part: model._infer(part).topics, corpus, n_topics)
+    model.tag_document_topics_ = (sums / np.maximum(documents, 1.0)[:, None]).astype(model.components_.dtype)
 
 
 def _extended_names(model: TagTopicModel, corpus: Corpus) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -87,7 +100,7 @@ def _word_prior(model: TagTopicModel, sizes: Sizes, tokens: Float64s) -> Float64
     if np.ndim(prior) == 1:
         given = np.asarray(prior, np.float64)
         return extended("topic_word_prior_", given, sizes, fill=float(np.mean(given)))
-    return _settings.topic_word_prior(model, (tokens + 0.01) / (tokens + 0.01).sum())
+    return _settings.topic_word_prior(model, tokens)
 
 
 def _running(
@@ -118,7 +131,7 @@ def _expected_counts(shares: Any, sizes: Any, prior: Any, n_rows: int) -> Any:
 def _set_learnt(model: TagTopicModel, corpus: Corpus, learner: OnlineLearner, objective: float) -> None:
     # online updates learn no own words: those of the model stay; new words and tags come after the known ones
     own_words = OwnWordPairs(model.own_word_tags_, model.own_word_words_, model.own_word_shares_)
-    snapshot = replace(learner.snapshot(), own_words=own_words)
+    snapshot = replace(learner.snapshot(), own_words=own_words, tag_document_topics=model.tag_document_topics_)
     for name, value in snapshot.attributes().items():
         setattr(model, name, value)
     model.words_, model.tag_names_ = corpus.words, corpus.tag_names

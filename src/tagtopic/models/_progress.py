@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tagtopic._core.display import BAR, ELAPSED, REMAINING, progress_bar, shows_progress
+from tagtopic._core.display import BAR, ELAPSED, REMAINING, progress_display
 from tagtopic.models._batch import Callback, Fit
 
 
@@ -49,14 +49,11 @@ class ProgressBar(NoProgress):
 
 @contextmanager
 def fit_progress(progress: bool | None) -> Iterator[NoProgress]:
-    """A bar if ``progress`` is true, or if it is None and standard error is a terminal."""
-    if not shows_progress(progress):
-        yield NoProgress()
-        return
-    with progress_bar(
-        "{task.description}", BAR, "{task.fields[count]}", ELAPSED, REMAINING, "{task.fields[status]}"
+    """A bar if ``progress`` is true, or if it is None and standard error is a terminal; None elsewhere: lines."""
+    with progress_display(
+        progress, "{task.description}", BAR, "{task.fields[count]}", ELAPSED, REMAINING, "{task.fields[status]}"
     ) as bar:
-        yield ProgressBar(bar)
+        yield NoProgress() if bar is None else ProgressBar(bar)
 
 
 def status_line(fit: Fit) -> str:

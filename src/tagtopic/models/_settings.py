@@ -12,27 +12,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from tagtopic._core.arrays import Float64s, Floats
-from tagtopic.corpus.interface import CorpusLike
+from tagtopic._core.arrays import Float64s, Floats, Int64s
+from tagtopic._core.estimator import check_random_state
+from tagtopic.corpus import Corpus
+from tagtopic.corpus.interface import CorpusLike, RemoteCorpus
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.inference.gibbs import MAX_TOPICS
-from tagtopic.inference.methods import method_of
+from tagtopic.inference.methods import (
+    AUTO,
+    ESTIMATE,
+    INITS,
+    LEARNT,
+    MAXIMUM_LIKELIHOOD,
+    METHODS,
+    InferenceMethod,
+    method_of,
+)
 from tagtopic.inference.priors.tag_weights import HyperPrior, TagKinds
 from tagtopic.inference.priors.topic_words import log_occurrences
 from tagtopic.inference.types import Parameters, Priors
 from tagtopic.models._guidance import SeedCounts, check_start, guided_topics, seed_counts
-from tagtopic.models._init import INITS, initial_topics, word_frequencies
+from tagtopic.models._init import initial_tags, initial_topics, smoothed_frequencies, word_frequencies
 from tagtopic.models._validation import check_validation
 
 if TYPE_CHECKING:
+    from tagtopic.engines.base import Engine
     from tagtopic.models._base import TagTopicModel
 
 BATCH, ONLINE = LEARNING = ("batch", "online")
-
-ESTIMATE = "estimate"
-MAXIMUM_LIKELIHOOD = "maximum-likelihood"
 
 Prior = float | str | Any
 """A number, an array, "estimate", "maximum-likelihood", or None for the inference method's default."""
@@ -40,6 +48,9 @@ Prior = float | str | Any
 INITIAL_TAG_WEIGHT = 1.0
 INITIAL_LATENT_WEIGHT = 5.0
 """Values of the weight priors at which their estimation starts, and the centres of their hyper-priors."""
+
+MIN_SAMPLED_TOKENS = 10_000
+"""Words in all from which ``inference="auto"`` samples."""
 
 MIN_PRIOR, MAX_PRIOR = 1e-10, 1e10
 """The range of given priors: beyond it the arithmetic of single precision under- or overflows."""
@@ -114,6 +125,12 @@ class PriorLearning:
         return self.needs_warm_up or self.tag_topic_tokens > 0
 
     @property
+    def raises_bound(self) -> bool:
+        """Whether every update maximises the bound of the fit: those of pi and mu without a hyper-prior do."""
+        weights = self.weights is None or not np.any(np.asarray(self.weights.strength)[self.learnt_weights])
+        return weights and self.tag_topic_tokens == 0 and self.occurrences is None
+
+    @property
     def needs_warm_up(self) -> bool:
         """Whether any prior is learnt that has to wait for the warm-up."""
         return self.weights is not None or self.latent_topics or self.occurrences is not None
@@ -129,18 +146,23 @@ class PriorLearning:
 class FitSettings:
     """Iterations, tolerance, sweeps and priors of a fit.
 
+    An E-step updates a document ``sweeps`` times, or until its topic mix changes by at most ``sweep_tol``.
     Without ``patience`` validation words, if there are any, only serve to estimate priors. After ``burn_in`` sweeps, a
-    sampler averages over every ``thinning``-th, and keeps ``n_draws`` of these draws.
+    sampler averages over every ``thinning``-th, and keeps ``n_draws`` of these draws. During burn-in it may
+    spread mu by the topics of the latent tag, and pi by the tags' tokens per document, given ``tag_documents``.
     """
 
     max_iter: int
     tol: float
     sweeps: int
     learning: PriorLearning
+    sweep_tol: float = 0.0
     patience: int | None = None
     burn_in: int = 0
     thinning: int = 1
     n_draws: int = 0
+    spread_latent_topics: bool = False
+    tag_documents: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     seeds: SeedCounts | None = None
     summary: str = ""
     """The settings on which under- and overflow depend, for an error message."""
@@ -149,7 +171,40 @@ class FitSettings:
 def setting(model: TagTopicModel, name: str) -> Any:
     """A setting as given, or the inference method's default if it is None."""
     given = getattr(model, name)
-    return getattr(method_of(model.inference).defaults, name) if given is None else given
+    return getattr(model._method.defaults, name) if given is None else given
+
+
+def choose_method(model: TagTopicModel, corpus: CorpusLike, engine: Engine | None) -> InferenceMethod:
+    """The inference method of a fit: as given, or chosen for "auto".
+
+    That is the sampler where it can run, "map" for small corpora, where averages over draws predict worse, and CVB0
+    elsewhere. A setting that only the sampler has, ``own_words=True`` or ``n_draws``, is a reason to choose it.
+    """
+    if not is_option(AUTO, model.inference):
+        return method_of(model.inference)
+    if model.own_words or model.n_draws:
+        return METHODS["gibbs"]
+    if model.learning != BATCH:
+        return METHODS["cvb0"]
+    if corpus.n_tokens < MIN_SAMPLED_TOKENS:
+        return METHODS["map"]
+    return METHODS["gibbs" if _can_sample(model, corpus, engine) else "cvb0"]
+
+
+def _can_sample(model: TagTopicModel, corpus: CorpusLike, engine: Engine | None) -> bool:
+    _check_whole("n_topics", model.n_topics, least=1)
+    chosen = engine or (corpus.engine if isinstance(corpus, RemoteCorpus) else None)
+    return (
+        (chosen is None or chosen.supports_sampling)
+        and not (isinstance(corpus, Corpus) and corpus.counts.data.dtype.kind not in "iu")
+        and model.n_topics <= MAX_TOPICS
+        and all(prior is None or _is_positive(prior) for prior in _given_priors(model).values())
+    )
+
+
+def _is_positive(prior: Prior) -> bool:
+    """Whether the prior is given as numbers, none of them 0."""
+    return not is_learnt(prior) and bool(np.all(np.asarray(prior) != 0))
 
 
 def is_learnt(prior: Prior) -> bool:
@@ -165,7 +220,7 @@ def is_option(word: str, prior: Prior) -> bool:
 def check_prior(name: str, prior: Prior, *, size: int | None, learnable: bool = True, zero: bool = False) -> None:
     """Raise unless the prior is valid; an array has the length ``size``, or any if that is None."""
     if isinstance(prior, str):
-        allowed = (ESTIMATE, MAXIMUM_LIKELIHOOD) if learnable else (MAXIMUM_LIKELIHOOD,)
+        allowed = LEARNT if learnable else (MAXIMUM_LIKELIHOOD,)
         if prior not in allowed:
             raise ValueError(f"{name}={prior!r}: expected a number, an array or one of {', '.join(map(repr, allowed))}")
         return
@@ -187,19 +242,23 @@ def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
     Without a corpus, arrays of priors may have any length: they have that of the first fit.
     """
     n_tags, n_words = (None, None) if corpus is None else (corpus.n_tags, corpus.n_words)
-    method = method_of(model.inference)
+    if not is_option(AUTO, model.inference):
+        method_of(model.inference)
     choices = {"init": INITS, "dtype": ("float32", "float64"), "learning": LEARNING}
     for name, allowed in {**choices, "unknown_tags": ("ignore", "error")}.items():
         if getattr(model, name) not in allowed:
             raise ValueError(f"{name}={getattr(model, name)!r}: expected one of {', '.join(map(repr, allowed))}")
-    for name in ("n_topics", "max_iter", "sweeps", "batch_size", "thinning"):
+    _check_whole("max_iter", setting(model, "max_iter"), least=1)
+    for name in ("n_topics", "sweeps", "batch_size", "thinning", "prior_every"):
         _check_whole(name, getattr(model, name), least=1)
     if model.burn_in is not None:
         _check_whole("burn_in", model.burn_in, least=0)
     _check_whole("n_draws", model.n_draws, least=0)
+    _check_whole("prior_warm_up", model.prior_warm_up, least=0)
     check_start(model)
-    if not model.tol >= 0:
-        raise ValueError(f"tol={model.tol!r}: expected a number from 0")
+    for name in ("tol", "sweep_tol"):
+        if not getattr(model, name) >= 0:
+            raise ValueError(f"{name}={getattr(model, name)!r}: expected a number from 0")
     check_validation(model.validation_fraction, model.patience)
     check_prior("tag_weight_prior", setting(model, "tag_weight_prior"), size=n_tags)
     check_prior("latent_weight_prior", setting(model, "latent_weight_prior"), size=1)
@@ -207,7 +266,7 @@ def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
         check_prior("latent_topic_prior", model.latent_topic_prior, size=model.n_topics)
     check_prior("tag_topic_prior", model.tag_topic_prior, size=model.n_topics, zero=True)
     check_prior("topic_word_prior", setting(model, "topic_word_prior"), size=n_words, zero=True)
-    if method.is_sampling and model.learning == BATCH:
+    if model._method.is_sampling and model.learning == BATCH:
         _check_sampling(model)
     elif model.own_words:
         raise ValueError('own_words=True: only inference="gibbs" with learning="batch" learns words of tags\' own')
@@ -238,9 +297,7 @@ def _check_whole(name: str, value: Any, *, least: int) -> None:
 
 def _check_sampling(model: TagTopicModel) -> None:
     """Raise for a setting that a sampler cannot use."""
-    names = ["latent_weight_prior", "latent_topic_prior", "topic_word_prior"]
-    for name in [*names, "tag_weight_prior", "tag_topic_prior"] if model._uses_tags else names:
-        prior = getattr(model, name)
+    for name, prior in _given_priors(model).items():
         if is_learnt(prior):
             raise ValueError(
                 f'{name}={prior!r}: inference="gibbs" takes fixed priors (numbers, arrays, or None for its defaults)'
@@ -249,16 +306,24 @@ def _check_sampling(model: TagTopicModel) -> None:
             raise ValueError(f'{name} has zeros: inference="gibbs" needs positive priors')
     if model.n_topics > MAX_TOPICS:
         raise ValueError(f'n_topics={model.n_topics}: inference="gibbs" has at most {MAX_TOPICS}')
-    if model.burn_in is not None and model.burn_in >= model.max_iter:
+    max_iter = setting(model, "max_iter")
+    if model.burn_in is not None and model.burn_in >= max_iter:
         raise ValueError(
-            f"burn_in={model.burn_in}: expected fewer sweeps than max_iter={model.max_iter}, for there to be a draw"
+            f"burn_in={model.burn_in}: expected fewer sweeps than max_iter={max_iter}, for there to be a draw"
         )
     n_draws = _draws_of_chain(model)
     if model.n_draws > n_draws:
         raise ValueError(
-            f"n_draws={model.n_draws}: max_iter={model.max_iter} sweeps with thinning={model.thinning} give {n_draws} "
+            f"n_draws={model.n_draws}: max_iter={max_iter} sweeps with thinning={model.thinning} give {n_draws} "
             "draws after burn-in"
         )
+
+
+def _given_priors(model: TagTopicModel) -> dict[str, Prior]:
+    """The settings of priors that the model uses."""
+    names = ["latent_weight_prior", "latent_topic_prior", "topic_word_prior"]
+    names += ["tag_weight_prior", "tag_topic_prior"] if model._uses_tags else []
+    return {name: getattr(model, name) for name in names}
 
 
 def uses_own_words(model: TagTopicModel, corpus: CorpusLike) -> bool:
@@ -268,13 +333,14 @@ def uses_own_words(model: TagTopicModel, corpus: CorpusLike) -> bool:
 
 def _schedule(model: TagTopicModel) -> tuple[int, int]:
     """Burn-in and thinning; every chain has at least one draw, its last."""
-    burn_in = model.max_iter // 2 if model.burn_in is None else model.burn_in
-    return burn_in, max(1, min(model.thinning, model.max_iter - burn_in))
+    max_iter = setting(model, "max_iter")
+    burn_in = max_iter // 2 if model.burn_in is None else model.burn_in
+    return burn_in, max(1, min(model.thinning, max_iter - burn_in))
 
 
 def _draws_of_chain(model: TagTopicModel) -> int:
     burn_in, thinning = _schedule(model)
-    return (model.max_iter - burn_in) // thinning
+    return int((setting(model, "max_iter") - burn_in) // thinning)
 
 
 def require_tags(corpus: CorpusLike) -> None:
@@ -308,30 +374,39 @@ def fit_settings(model: TagTopicModel, corpus: CorpusLike) -> FitSettings:
     burn_in, thinning = _schedule(model)
     learning = prior_learning(model, corpus)
     return FitSettings(
-        max_iter=model.max_iter,
+        max_iter=setting(model, "max_iter"),
         tol=model.tol,
         sweeps=model.sweeps,
+        sweep_tol=model.sweep_tol,
         learning=learning,
         patience=patience,
         burn_in=burn_in,
         thinning=thinning,
         n_draws=int(model.n_draws),
+        spread_latent_topics=model._latent and model.latent_topic_prior is None,
+        tag_documents=_tag_documents(model, corpus),
         seeds=seed_counts(model, corpus),
         summary=_summary(model),
     )
+
+
+def _tag_documents(model: TagTopicModel, corpus: CorpusLike) -> Int64s:
+    """The number of documents of each tag if a sampler spreads the prior of their weights, else nothing."""
+    spreads = model._method.is_sampling and model._uses_tags and model.tag_weight_prior is None
+    return np.asarray(corpus.tag_sizes(), np.int64) if spreads else np.empty(0, np.int64)
 
 
 def _summary(model: TagTopicModel) -> str:
     """The settings on which under- and overflow depend."""
     priors = ("tag_weight_prior", "latent_weight_prior", "latent_topic_prior", "tag_topic_prior", "topic_word_prior")
     given = {name: getattr(model, name) for name in priors}
-    shown = {"inference": model.inference, "n_topics": model.n_topics, "dtype": str(model.dtype)}
+    shown = {"inference": model._method.name, "n_topics": model.n_topics, "dtype": str(model.dtype)}
     shown |= {name: value for name, value in given.items() if isinstance(value, int | float)}
     return ", ".join(f"{name}={value!r}" for name, value in shown.items())
 
 
 def initial_parameters(model: TagTopicModel, corpus: CorpusLike) -> tuple[Parameters, Priors]:
-    """Initial topics, flat tags, and priors as given or at the values where their estimation starts."""
+    """Initial topics and tags, and priors as given or at the values where their estimation starts."""
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     frequencies = word_frequencies(corpus)
     init, generator = model.init, np.random.default_rng(seed)
@@ -342,15 +417,17 @@ def initial_parameters(model: TagTopicModel, corpus: CorpusLike) -> tuple[Parame
     is_guided = model.initial is not None or bool(model._seeds or model._named)
     topics = guided_topics(model, corpus, frequencies, find) if is_guided else find()
     dtype = np.dtype(model.dtype)
+    latent_prior = setting(model, "latent_weight_prior")
+    latent_start = INITIAL_TAG_WEIGHT if is_option(MAXIMUM_LIKELIHOOD, latent_prior) else INITIAL_LATENT_WEIGHT
     parameters = Parameters(
         psi=np.ascontiguousarray(topics, dtype),
-        theta=np.full((corpus.n_tags, model.n_topics), 1.0 / model.n_topics, dtype),
+        theta=initial_tags(corpus.n_tags, model.n_topics, init, generator).astype(dtype),
         pi=prior_array(setting(model, "tag_weight_prior"), corpus.n_tags, initial=INITIAL_TAG_WEIGHT),
-        pi_latent=float(prior_array(setting(model, "latent_weight_prior"), 1, initial=INITIAL_LATENT_WEIGHT)[0]),
+        pi_latent=float(prior_array(latent_prior, 1, initial=latent_start)[0]),
         mu=_latent_topic_prior(model),
         latent=model._latent,
     )
-    return parameters, Priors(_tag_topic_prior(model), topic_word_prior(model, frequencies))
+    return parameters, Priors(_tag_topic_prior(model), topic_word_prior(model, corpus.word_counts()))
 
 
 def prior_array(prior: Prior, size: int, *, initial: float) -> Float64s:
@@ -383,20 +460,23 @@ def _tag_topic_prior(model: TagTopicModel) -> Float64s:
     return np.array(prior, np.float64)  # a copy: the caller may change the array
 
 
-def topic_word_prior(model: TagTopicModel, frequencies: Float64s) -> Float64s:
+def topic_word_prior(model: TagTopicModel, counts: Float64s) -> Float64s:
     """beta: a number is the mean per word, spread by the words' frequencies, also where its estimation starts.
 
-    For a sampler it is that of each word: spread by frequency, topics share their frequent words.
+    For a sampler it is that of each word that occurs: spread by frequency, topics share their frequent words. A word
+    that does not occur in training (it may be in the vocabulary of a larger corpus) has next to nothing, or such
+    words would take most of the topics of a small corpus.
     """
+    frequencies = smoothed_frequencies(counts)
     prior: Any = setting(model, "topic_word_prior")
     if is_option(MAXIMUM_LIKELIHOOD, prior):
         return np.zeros(len(frequencies))
     if is_option(ESTIMATE, prior):
         prior = TOPIC_WORD_SCALE
     if np.ndim(prior) == 0:
-        spread_evenly = model.learning == BATCH and method_of(model.inference).is_sampling
-        shares = np.full(len(frequencies), 1.0 / len(frequencies)) if spread_evenly else frequencies
-        return np.asarray(float(prior) * len(frequencies) * shares)
+        by_frequency = float(prior) * len(frequencies) * frequencies
+        spread_evenly = model.learning == BATCH and model._method.is_sampling
+        return np.where(counts > 0, float(prior), by_frequency) if spread_evenly else np.asarray(by_frequency)
     return np.array(prior, np.float64)
 
 
@@ -424,6 +504,7 @@ def prior_learning(model: TagTopicModel, corpus: CorpusLike, documents: Float64s
         latent_topics=model._latent and is_learnt(model.latent_topic_prior),
         tag_topic_tokens=float(tokens) if spread_by_share else 0.0,
         occurrences=log_occurrences(corpus.word_counts()) if is_option(ESTIMATE, word_prior) else None,
+        schedule=Schedule(model.prior_warm_up, model.prior_every),
     )
 
 

@@ -7,7 +7,7 @@ learnt attributes of an estimator, and how ``partial_fit`` extends them by new w
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -102,6 +102,8 @@ SCHEMA = (
     Learnt("own_word_words_", (PAIRS,), "int32", path="own_words.words", optional=True),
     Learnt("own_word_shares_", (PAIRS,), MODEL_DTYPE, path="own_words.omega", optional=True),
     Learnt("own_word_draws_", (DRAWS, PAIRS), MODEL_DTYPE, path="draws.omega", optional=True),
+    # a sampler has them from its assignments; other fits infer them afterwards
+    Learnt("tag_document_topics_", (TAGS, TOPICS), MODEL_DTYPE, path="tag_document_topics", optional=True),
     # from the corpus, the topics' sizes and the history of the fit
     Learnt("word_counts_", (WORDS,)),
     Learnt("tag_frequencies_", (TAGS,)),
@@ -155,7 +157,10 @@ NO_OWN_WORDS = OwnWordPairs(np.empty(0, np.int32), np.empty(0, np.int32), np.emp
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A model after some iteration: parameters, priors, and the expected tokens of each topic and tag behind them."""
+    """A model after some iteration: parameters, priors, and the expected tokens of each topic and tag behind them.
+
+    ``tag_document_topics`` are the mean topic proportions of each tag's documents, or empty.
+    """
 
     parameters: Parameters
     priors: Priors
@@ -163,6 +168,7 @@ class Snapshot:
     tag_sizes: Float64s
     draws: Draws = NO_DRAWS
     own_words: OwnWordPairs = NO_OWN_WORDS
+    tag_document_topics: Floats = field(default_factory=lambda: np.empty(0))
 
     def to_arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
         """All as arrays, with ``prefix`` before their names."""

@@ -21,7 +21,8 @@ from scipy.optimize import minimize
 
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.corpus.tags import with_noise_tags
-from tagtopic.evaluation.perplexity import NONE, log_probabilities
+from tagtopic.engines.posterior import predictive_mixes
+from tagtopic.evaluation.perplexity import log_probabilities
 
 if TYPE_CHECKING:
     from tagtopic._core.arrays import Float64s
@@ -54,8 +55,10 @@ def scale_weight_prior(
         raise ValueError("no document has a tag that the model knows, and words to give and to score")
 
     def loss(logs: Float64s) -> float:
-        mixes = engine.infer(observed, _scaled(parameters, logs), inference).topics
-        return float(0.5 * ((logs / PRIOR_SCALE) ** 2).sum() - _log_probability(scored, mixes, parameters.psi))
+        found = engine.infer(observed, _scaled(parameters, logs), inference)
+        mixes, own = predictive_mixes(found, parameters.theta, parameters.own_words, scored, engine)
+        likelihood = _log_probability(scored.counts, np.ascontiguousarray(mixes), parameters.psi, own)
+        return float(0.5 * ((logs / PRIOR_SCALE) ** 2).sum() - likelihood)
 
     start = np.zeros(1 + int(parameters.latent))
     simplex = np.vstack([start, INITIAL_STEP * np.eye(len(start))])
@@ -76,13 +79,14 @@ def _sample(corpus: Corpus, max_documents: int) -> Corpus:
     return corpus[rows]
 
 
-def _token_split(corpus: Corpus, noise: float) -> tuple[Corpus, Any]:
-    """The documents with their observed words, and the counts of the scored words."""
+def _token_split(corpus: Corpus, noise: float) -> tuple[Corpus, Corpus]:
+    """The documents with their observed words, and with the words to score."""
     observed, scored = split_tokens(corpus)
     rows = np.flatnonzero((np.diff(observed.indptr) > 0) & (np.diff(scored.indptr) > 0))
     documents = corpus.with_matrices(counts=observed)[rows]
-    return with_noise_tags(documents, noise)[0] if noise else documents, scored[rows]
+    documents = with_noise_tags(documents, noise)[0] if noise else documents
+    return documents, documents.with_matrices(counts=scored[rows])
 
 
-def _log_probability(scored: Any, mixes: Any, psi: Any) -> float:
-    return math.fsum(log_probabilities(scored.indptr, scored.indices, scored.data, mixes, psi, NONE).tolist())
+def _log_probability(counts: Any, mixes: Any, psi: Any, own: Any) -> float:
+    return math.fsum(log_probabilities(counts.indptr, counts.indices, counts.data, mixes, psi, own).tolist())

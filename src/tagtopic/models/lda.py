@@ -20,29 +20,33 @@ class LDA(TagTopicModel):
     ----------
     n_topics : int, default=50
         The number of topics.
-    inference : {"cvb0", "gibbs", "map", "mixture", "paper"}, default="cvb0"
-        The inference method. ``"cvb0"``: collapsed variational Bayes with leave-one-out counts [2], with the
-        lowest perplexity of held-out words of the point estimates. ``"gibbs"``: collapsed Gibbs sampling [5], averaged
-        over draws, so that tags are mixtures of topics; it takes whole counts only. ``"map"``: EM for the mode of a
-        penalised likelihood. ``"mixture"``: mean-field variational Bayes, with a bound on the likelihood no looser than
-        the paper's. ``"paper"``: the equations of [4] as printed.
-    max_iter : int, default=200
+    inference : {"auto", "gibbs", "cvb0", "map", "mixture", "paper"}, default="auto"
+        The inference method. ``"gibbs"``: collapsed Gibbs sampling [5], averaged over draws, which has the lowest
+        perplexity of held-out words. It takes whole counts and fixed priors, and runs on one machine.
+        ``"cvb0"``: collapsed variational Bayes with leave-one-out counts [2], a point estimate. ``"map"``: EM for the
+        mode of a penalised likelihood. ``"mixture"``: mean-field variational Bayes, with a bound on the likelihood no
+        looser than the paper's. ``"paper"``: variational Bayes as in [4].
+        ``"auto"``: ``"map"`` for fewer than 10,000 words in all; otherwise ``"gibbs"`` where it can run, and ``"cvb0"``
+        elsewhere, as for online learning and on a cluster. ``inference_`` is the one that was chosen.
+    max_iter : int or None, default=None
         The largest number of EM iterations, or of passes over the documents for online learning; of ``"gibbs"``, the
-        number of sweeps.
+        number of sweeps. None is 400 for ``"gibbs"``, and 200 otherwise.
     tol : float, default=1e-5
         The fit has converged when an iteration changes the objective by at most this share of it.
     sweeps : int, default=2
         Updates of each document's posterior per E-step.
     latent_topic_prior : float, array of shape (n_topics,), "estimate", "maximum-likelihood" or None, default=None
-        Dirichlet prior of a document's topics; None is 3 / ``n_topics``, at most 0.1, for each topic.
+        Dirichlet prior of a document's topics; None is 3 / ``n_topics``, at most 0.1, for each topic,
+        which ``inference="gibbs"`` spreads by the topics' shares during burn-in, so that this is the mean.
     topic_word_prior : float, array of shape (n_words,), "estimate", "maximum-likelihood" or None, default=None
         Prior counts of each topic's words: a mean per word, spread by the words' frequencies (for ``inference="gibbs"``
         evenly), or one number per word. 0 or ``"maximum-likelihood"``: none. ``"estimate"`` learns mean and spread from
         held-out words: those of ``validation_fraction``, or half of the words of 5% of the documents (20,000 at most),
         which the fit then does not use. None is 0.05 for ``inference="gibbs"``, and 0.07 otherwise.
-    init : {"merged", "nmf", "random"}, default="merged"
+    init : {"merged", "nmf", "random", "paper"}, default="merged"
         The initial topics. ``"merged"``: too many topics seeded by k-means++, the most similar ones merged; ``"nmf"``:
-        non-negative matrix factorisation from singular vectors; ``"random"``: random topics near the word frequencies.
+        non-negative matrix factorisation from singular vectors; ``"random"`` and
+        ``"paper"``: random topics near the word frequencies.
     initial : fitted TWDA, TWTM or LDA, or None, default=None
         An earlier model: the fit starts from its topics, which keep their numbers, and their names are carried to the
         topics of the new fit where the counterparts are clear. More topics than it has are found by ``init``.
@@ -107,6 +111,8 @@ class LDA(TagTopicModel):
         Prior counts of each topic's words (beta).
     tag_predictor_ : None
         There are no tags to predict.
+    inference_ : str
+        The inference method of the fit.
     n_iter_ : int
         The number of iterations.
     converged_ : bool
@@ -167,8 +173,8 @@ class LDA(TagTopicModel):
         self,
         n_topics: int = 50,
         *,
-        inference: str = "cvb0",
-        max_iter: int = 200,
+        inference: str = "auto",
+        max_iter: int | None = None,
         tol: float = 1e-5,
         sweeps: int = 2,
         latent_topic_prior: Prior | None = None,

@@ -2,8 +2,8 @@
 
 A topic has the colour of its number, in every figure and on every page. The twelve colours maximise the smallest OKLab
 distance between any two, under normal vision and under simulated protanopia, deuteranopia and tritanopia; each has a
-contrast of at least 3 to 1 with its background. They repeat from the 13th topic on, so a colour is always shown beside
-its topic's number (docs/decisions/topic-colours.md).
+contrast of at least 3 to 1 with its background. The next 24 are mixtures of two of them; from the 37th topic on all
+repeat. A colour is always shown beside its topic's number (docs/decisions/topic-colours.md).
 
 On the map topics are circles with areas by share, similar topics near each other, without overlap.
 """
@@ -34,6 +34,28 @@ DARK = (
     "#b2e3fe", "#9c5e88", "#65904b", "#fb768d", "#b29e1d", "#c4c4c4",
 )  # fmt: skip
 
+MIXED_WITH = (5, 8)
+"""For the colours beyond the first twelve: how far on in the palette is the colour that one is mixed with."""
+
+
+def _extended(colours: tuple[str, ...]) -> tuple[str, ...]:
+    """The colours, followed by even mixtures of each with others of the palette."""
+
+    def parts(colour: str) -> list[int]:
+        return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+
+    made = list(colours)
+    for step in MIXED_WITH:
+        for i, colour in enumerate(colours):
+            other = colours[(i + step) % len(colours)]
+            mixed = [round((one + two) / 2) for one, two in zip(parts(colour), parts(other), strict=True)]
+            made.append("#" + "".join(f"{value:02x}" for value in mixed))
+    return tuple(made)
+
+
+LIGHT_COLOURS, DARK_COLOURS = _extended(LIGHT), _extended(DARK)
+"""The palettes with their mixtures."""
+
 MARGINS = {"l": 10, "r": 10, "t": 60, "b": 30}
 BAR_COLOUR = "#5f6f86"
 MAX_TABLE_TOPICS = 20
@@ -53,17 +75,17 @@ MAP_STEPS = 400
 
 def colour_index(topic: int) -> int:
     """The position of a topic's colour in the palette."""
-    return topic % len(LIGHT)
+    return topic % len(LIGHT_COLOURS)
 
 
 def colour(topic: int, *, dark: bool = False) -> str:
     """The colour of a topic on a light or a dark background."""
-    return (DARK if dark else LIGHT)[colour_index(topic)]
+    return (DARK_COLOURS if dark else LIGHT_COLOURS)[colour_index(topic)]
 
 
 def plot_topics(model: TagTopicModel) -> Any:
     """Draw the topics as a map of circles."""
-    go = _plotly()
+    go = plotly()
     placed = topic_map(topic_similarity(model.components_), model.topic_shares_)
     circles = [circle for circle in placed if circle.topic not in model.hidden_topics_]
     words = {circle.topic: [word for word, _ in model.top_words(circle.topic, 8)] for circle in circles}
@@ -72,7 +94,7 @@ def plot_topics(model: TagTopicModel) -> Any:
         line, r = colour(circle.topic), circle.radius
         box = {"x0": circle.x - r, "x1": circle.x + r, "y0": circle.y - r, "y1": circle.y + r}
         figure.add_shape(
-            type="circle", line={"color": line, "width": 2}, fillcolor=_translucent(line), layer="below", **box
+            type="circle", line={"color": line, "width": 2}, fillcolor=translucent(line), layer="below", **box
         )
     figure.add_trace(
         go.Scatter(
@@ -80,12 +102,12 @@ def plot_topics(model: TagTopicModel) -> Any:
             y=[circle.y for circle in circles],
             mode="text",
             text=[
-                f"{circle.topic}<br>{_label(model.topic_names_[circle.topic] or words[circle.topic][0], 14)}"
+                f"{circle.topic}<br>{label(model.topic_names_[circle.topic] or words[circle.topic][0], 14)}"
                 for circle in circles
             ],
             hovertext=[
                 f"topic {circle.topic}{_given_name(model, circle.topic)}, {model.topic_shares_[circle.topic]:.1%}"
-                f"<br>{_label(', '.join(words[circle.topic]), 120)}"
+                f"<br>{label(', '.join(words[circle.topic]), 120)}"
                 for circle in circles
             ],
             hoverinfo="text",
@@ -100,12 +122,12 @@ def plot_topics(model: TagTopicModel) -> Any:
 def plot_tag(model: TagTopicModel, tag: str, n: int) -> Any:
     """Draw a tag's topics and its n most distinctive words."""
     number = model._tag(tag)
-    figure = _two_panels("topics", "words, times as probable as in all documents", tag)
-    figure.add_trace(_topic_bars(model, model.tag_topics_[number]), row=1, col=1)
+    figure = _two_panels("topics of its documents", "words, times as probable as in all documents", tag)
+    figure.add_trace(_topic_bars(model, model._tag_mixes.means[number]), row=1, col=1)
     distribution = model.parameters_.word_probabilities(number)
     share = max(float(model.tag_frequencies_[number]), 1e-3)
     words = distinctive_words(distribution, model.word_counts_, share, n)[::-1]
-    names = [_label(model.words_[word], 40) for word, _, _ in words]
+    names = [label(model.words_[word], 40) for word, _, _ in words]
     figure.add_trace(_bars(names, [lift for _, _, lift in words]), row=1, col=2)
     return figure
 
@@ -118,7 +140,7 @@ def plot_document(model: TagTopicModel, document: Any, tags: Any) -> Any:
     figure.add_trace(_topic_bars(model, posterior.topics[0]), row=1, col=1)
     weights = np.asarray(posterior.weights.data, np.float64)
     order = np.argsort(-weights, kind="stable")[::-1]
-    names = [_label(corpus.tag_names[corpus.tags.indices[entry]], 50) for entry in order]
+    names = [label(corpus.tag_names[corpus.tags.indices[entry]], 50) for entry in order]
     trace = _bars(names, weights[order].tolist())
     drawn = intervals_if_quick(model.draws_, corpus, INTERVAL)
     if drawn is not None:
@@ -176,7 +198,8 @@ def html_table(model: TagTopicModel) -> str:
     return html_card(f"{type(model).__name__}{more}", figures, ["topic", "share", "words", "tags"], rows)
 
 
-def _plotly() -> Any:
+def plotly() -> Any:
+    """Return ``plotly.graph_objects``, or raise, naming the extra to install."""
     require("plotly", extra="explore", purpose="a plot")
     import plotly.graph_objects as go
 
@@ -184,18 +207,18 @@ def _plotly() -> Any:
 
 
 def _two_panels(first: str, second: str, title: str) -> Any:
-    _plotly()
+    plotly()
     from plotly.subplots import make_subplots
 
     figure = make_subplots(rows=1, cols=2, subplot_titles=[first, second], horizontal_spacing=0.25)
-    figure.update_layout(title=_label(title, 80), margin=MARGINS, showlegend=False, height=420)
+    figure.update_layout(title=label(title, 80), margin=MARGINS, showlegend=False, height=420)
     return figure
 
 
 def _topic_bars(model: TagTopicModel, mix: Any) -> Any:
     topics = main_topics(mix)[::-1]
     words = [model.topic_names_[topic] or ", ".join(word for word, _ in model.top_words(topic, 3)) for topic in topics]
-    names = [f"{topic}: {_label(text, 40)}" for topic, text in zip(topics, words, strict=True)]
+    names = [f"{topic}: {label(text, 40)}" for topic, text in zip(topics, words, strict=True)]
     trace = _bars(names, [float(mix[topic]) for topic in topics])
     trace.marker = {"color": [colour(topic) for topic in topics]}
     return trace
@@ -204,20 +227,21 @@ def _topic_bars(model: TagTopicModel, mix: Any) -> Any:
 def _given_name(model: TagTopicModel, topic: int) -> str:
     """The name of a topic, to be put after its number."""
     name = model.topic_names_[topic]
-    return f": {_label(name, 40)}" if name else ""
+    return f": {label(name, 40)}" if name else ""
 
 
 def _bars(names: Sequence[str], values: Sequence[float]) -> Any:
-    return _plotly().Bar(x=values, y=names, orientation="h", marker={"color": BAR_COLOUR})
+    return plotly().Bar(x=values, y=names, orientation="h", marker={"color": BAR_COLOUR})
 
 
-def _label(name: str, length: int) -> str:
+def label(name: str, length: int) -> str:
     """A name cut to ``length`` characters and escaped: plotly renders some HTML, such as <b> and <a href>."""
     cut = name if len(name) <= length else name[: length - 1] + "…"
     return cut.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def _translucent(colour: str) -> str:
+def translucent(colour: str) -> str:
+    """A colour of which a fifth is opaque."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.2)"
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from tagtopic._core.display import BAR, ELAPSED, progress_bar, shows_progress
+from tagtopic._core.display import BAR, ELAPSED, progress_display
+from tagtopic._core.estimator import clone
 from tagtopic._core.files import write_text
 from tagtopic._core.optional import is_installed, require
 from tagtopic.corpus import Corpus
@@ -101,6 +101,17 @@ class TopicSearch:
         return next(result.topics for result in self.results if result.perplexity <= lowest * (1 + self.within))
 
     @property
+    def advice(self) -> str:
+        """What the results leave open: whether more or fewer topics than were tried may be better; "" if nothing."""
+        numbers = [result.topics for result in self.results]
+        best = min(self.results, key=lambda result: result.perplexity).topics
+        if len(numbers) > 1 and best == numbers[-1]:
+            return f"the perplexity is lowest with the largest number tried, {best} topics: try more"
+        if len(numbers) > 1 and best == numbers[0]:
+            return f"the perplexity is lowest with the smallest number tried, {best} topics: try fewer"
+        return ""
+
+    @property
     def table(self) -> Any:
         """The results as an Arrow table, one row per number of topics; ``.to_pandas()`` converts it."""
         import pyarrow as pa
@@ -121,7 +132,7 @@ class TopicSearch:
                 f"{result.topics:6d}  {result.perplexity:10.1f}  {value:>9}  {result.diversity:9.3f}  "
                 f"{result.exclusivity:11.3f}  {result.seconds:7.1f}{mark}"
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *([self.advice] if self.advice else [])])
 
     def plot(self) -> Any:
         """Plot the measures against the number of topics, with the recommended number marked.
@@ -384,10 +395,10 @@ class _SearchProgress:
 @contextmanager
 def _progress(numbers: Sequence[int], progress: bool | None) -> Iterator[_SearchProgress]:
     """Show a progress bar on standard error; its length is in topics, to which the time is proportional."""
-    if not shows_progress(progress):
-        yield _SearchProgress(lambda number: None, lambda iteration, bound, seconds: None, lambda result: None)
-        return
-    with progress_bar("{task.description}", BAR, ELAPSED, "{task.fields[last]}") as bar:
+    with progress_display(progress, "{task.description}", BAR, ELAPSED, "{task.fields[last]}") as bar:
+        if bar is None:
+            yield _SearchProgress(lambda number: None, lambda iteration, bound, seconds: None, lambda result: None)
+            return
         task = bar.add_task("searching", total=sum(numbers), last="")
 
         def start(number: int) -> None:

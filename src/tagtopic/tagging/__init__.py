@@ -13,16 +13,19 @@ if TYPE_CHECKING:
     from tagtopic.tagging.duplicates import NearDuplicate, near_duplicates
     from tagtopic.tagging.explanation import Explanation, WordAssignment
     from tagtopic.tagging.predictor import TagPredictor
-    from tagtopic.tagging.ranking import RankedTags
+    from tagtopic.tagging.ranking import RankedTag, RankedTags
+    from tagtopic.tagging.reasons import TagReasons
 
 _MODULES = {
     "Explanation": "explanation",
     "KindSummary": "audit",
     "NearDuplicate": "duplicates",
+    "RankedTag": "ranking",
     "RankedTags": "ranking",
     "TagAudit": "audit",
     "TagOnDocument": "audit",
     "TagPredictor": "predictor",
+    "TagReasons": "reasons",
     "TagReport": "audit",
     "WordAssignment": "explanation",
     "near_duplicates": "duplicates",
@@ -32,10 +35,12 @@ __all__ = [
     "Explanation",
     "KindSummary",
     "NearDuplicate",
+    "RankedTag",
     "RankedTags",
     "TagAudit",
     "TagOnDocument",
     "TagPredictor",
+    "TagReasons",
     "TagReport",
     "WordAssignment",
     "near_duplicates",

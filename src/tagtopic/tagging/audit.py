@@ -1,40 +1,35 @@
 """The audit of a corpus's tags: implausible tags of documents, near-duplicate tags, and the words that kinds explain.
 
-The plausibility of a tag on a document is learnt from a sample of training documents, each left out of the training
-index: a logistic regression on the features of ``audit_features.py`` separates the document's own tags from tags drawn
-at random and added to it (at most as many as it has, because the noise of a corpus is unknown). Its output, at even
-prior odds, is the plausibility; the rank of that among the random tags of the sample gives a p-value. See
-docs/decisions/tag-audit.md.
+How plausible a tag on a document is, is estimated in ``plausibility.py``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import chi2
 
-from tagtopic._core.arrays import Float64s, Floats, owners_of
+from tagtopic._core.arrays import Float64s, owners_of
 from tagtopic._core.records import Categorical, Column, Records
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.engines.posterior import DocumentPosteriors
 from tagtopic.inference.types import Parameters
-from tagtopic.tagging.audit_features import AuditEntries, TrainingDocuments, audit_features
-from tagtopic.tagging.calibration import fit_coefficients, probabilities_of
 from tagtopic.tagging.duplicates import NearDuplicate, near_duplicates
-from tagtopic.tagging.training_index import document_vectors
+from tagtopic.tagging.plausibility import EntryScores, score_entries
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
     from tagtopic.tagging.predictor import TagPredictor
 
-N_EXAMPLES = 1000
-"""Training documents on which the regression is fitted."""
+ORDERS = {"random": "plausibility", "sibling": "wrong_sibling", "both": "suspicion"}
+"""The orders of entries, and the column that each goes by; the plausibility ascends, the others descend."""
 
 MAX_WITH_WORDS = 1000
-"""Entries, the least plausible, that list the words that disagree, so that iteration over all entries stays fast."""
+"""Entries, the most suspicious, that list the words that disagree, so that iteration over all entries stays fast."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,17 @@ class TagOnDocument:
     expected_weight : float
         Its weight by the prior alone.
     disagreeing : tuple of str
-        The document's words that the tag's topics explain least (only for the 1,000 least plausible entries).
+        The document's words that the tag's topics explain least (only for the 1,000 most suspicious entries).
+    wrong_sibling : float, default=0.5
+        The probability that the tag is a sibling of the document's own (a tag whose documents are similar) rather than
+        its own, at even prior odds.
+    suspicion : float, default=0.0
+        The probability that the tag is wrong, either a random one or a sibling of the document's own, given how many
+        such errors the training documents can have at most.
+    sibling : str or None, default=None
+        The sibling that fits the document better than the tag, if there is one.
+    documents : int, default=0
+        The number of other training documents with the tag.
 
     Examples
     --------
@@ -76,6 +81,15 @@ class TagOnDocument:
     weight: float
     expected_weight: float
     disagreeing: tuple[str, ...]
+    wrong_sibling: float = 0.5
+    suspicion: float = 0.0
+    sibling: str | None = None
+    documents: int = 0
+
+    @property
+    def looks_random(self) -> float:
+        """The probability that the tag is a random one rather than the document's own: 1 - plausibility."""
+        return 1 - self.plausibility
 
 
 @dataclass(frozen=True)
@@ -145,12 +159,12 @@ class TagReport:
     Attributes
     ----------
     entries : Records of TagOnDocument
-        All tags of documents, the least plausible first. Kept as columns: ``entries[0]`` is one entry,
+        All tags of documents, the most suspicious first. Kept as columns: ``entries[0]`` is one entry,
         ``entries.column("plausibility")`` an array, ``entries.table()`` an Arrow table.
     tags : Records of TagAudit
         All tags, the least plausible first.
     duplicates : tuple of NearDuplicate
-        Pairs of tags that may be one, the most similar first.
+        Pairs of tags that may be one, the most similar first, by name and topics.
     kinds : tuple of KindSummary
         Kinds of tags, by the share of the words that they explain.
     latent_share : float
@@ -172,28 +186,91 @@ class TagReport:
     kinds: tuple[KindSummary, ...]
     latent_share: float
 
+    def select(
+        self,
+        *,
+        order: str = "both",
+        kinds: Iterable[str] | None = None,
+        min_documents: int = 0,
+        below: float = 1.0,
+    ) -> TagReport:
+        """Return the report with some of the entries and tags, or in another order.
+
+        Parameters
+        ----------
+        order : {"both", "random", "sibling"}, default="both"
+            The first entries are those that are most probably wrong (the most suspicious), that look most like random
+            tags (the least plausible), or most like wrong siblings.
+        kinds : iterable of str or None, default=None
+            Tags of these kinds only.
+        min_documents : int, default=0
+            Tags only that are on at least this many (other training) documents.
+        below : float, default=1.0
+            Entries only with at most this plausibility.
+
+        Returns
+        -------
+        TagReport
+            The report; its near-duplicates and kinds stay as they are.
+
+        Raises
+        ------
+        ValueError
+            If there is no such order.
+
+        Examples
+        --------
+        >>> len(report.select(min_documents=100).entries)
+        0
+        """
+        if order not in ORDERS:
+            raise ValueError(f"order={order!r}: expected one of {', '.join(map(repr, ORDERS))}")
+        wanted = {kinds} if isinstance(kinds, str) else None if kinds is None else set(kinds)
+
+        def of_kind(names: Sequence[str]) -> Any:
+            if wanted is None:
+                return np.ones(len(names), bool)
+            return np.array([name.partition(":")[0] in wanted if ":" in name else "" in wanted for name in names], bool)
+
+        entries, tags = self.entries, self.tags
+        kept = of_kind(entries.column("tag")) & (entries.column("documents") >= min_documents)
+        entries = entries.where(kept & (entries.column("plausibility") <= below))
+        if order != "both":
+            entries = entries.sorted_by(ORDERS[order], descending=order != "random")
+        tags = tags.where(of_kind(tags.column("tag")) & (tags.column("documents") >= min_documents))
+        return replace(self, entries=entries, tags=tags)
+
     def __str__(self) -> str:
         lines = [f"{len(self.entries)} tags on documents; {self.latent_share:.0%} of the words have no tag's support"]
         lines += [
             f"  {kind.kind or '(no kind)'}: {kind.share:.0%} of the words, {kind.documents} documents"
             for kind in self.kinds
         ]
-        lines += ["least plausible:"]
+        lines += ["most suspicious:"]
         lines += [
-            f"  {entry.tag} on {entry.document}: {entry.plausibility:.2f}, weight {entry.weight:.2f} for "
+            f"  {entry.tag} on {entry.document}: {entry.suspicion:.2f}, weight {entry.weight:.2f} for "
             f"{entry.expected_weight:.2f}; {', '.join(entry.disagreeing)}"
             for entry in self.entries[:10]
         ]
         lines += [f"maybe one: {pair.first} / {pair.second}" for pair in self.duplicates[:10]]
         return "\n".join(lines)
 
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the entries as a data frame, the most suspicious first; ``tags.to_frame()`` has the tags.
 
-@dataclass(frozen=True)
-class EntryScores:
-    """Plausibility and p-value of each (document, tag) entry."""
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "arrow"} or None, default=None
+            The library; None is pandas if it is installed, else Arrow.
 
-    plausibility: Float64s
-    p_value: Float64s
+        Returns
+        -------
+        data frame
+        """
+        return self.entries.to_frame(backend)
+
+    def _repr_html_(self) -> str:
+        return self.entries._repr_html_()
 
 
 def audit(
@@ -230,7 +307,7 @@ def audit(
     """
     joint = np.asarray(parameters.psi, np.float64) * topic_shares
     word_topics = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
-    scores = _score_entries(predictor, word_topics, np.asarray(word_counts) > 0, corpus, n_jobs)
+    scores = score_entries(predictor, word_topics, np.asarray(word_counts) > 0, corpus, n_jobs)
     owner = owners_of(corpus.tags.indptr)
     weights = np.asarray(posteriors.weights.data, np.float64)
     expected = _expected_weights(parameters, corpus, owner)
@@ -245,59 +322,6 @@ def audit(
     )
 
 
-def _score_entries(
-    predictor: TagPredictor, word_topics: Floats, seen: Any, corpus: Corpus, n_jobs: int | None, random_state: int = 0
-) -> EntryScores:
-    """Score the tags of a corpus in the model's columns; ``seen`` are the words that occurred in training.
-
-    A tag that no other training document has is unknown: its plausibility is 0.5 and its p-value 1.
-    """
-    random = np.random.default_rng(random_state)
-    training = TrainingDocuments.from_predictor(predictor, word_topics)
-    coefficients, null = _fit_plausibility(training, n_jobs, random)
-    vectors, tags = document_vectors(corpus.counts, predictor.idf_), sp.csr_array(corpus.tags)
-    entries = AuditEntries(vectors, training.rows_of(vectors, tags, seen), tags, tags)
-    features = audit_features(training, entries, n_jobs)
-    values = probabilities_of(features, coefficients[predictor.index_.tag_kinds[tags.indices]])
-    at_least = len(null) - np.searchsorted(null, values, side="left")
-    unknown = training.other_documents(entries) == 0
-    return EntryScores(np.where(unknown, 0.5, values), np.where(unknown, 1.0, (1 + at_least) / (1 + len(null))))
-
-
-def _fit_plausibility(
-    training: TrainingDocuments, n_jobs: int | None, random: np.random.Generator
-) -> tuple[Float64s, Float64s]:
-    """Return the coefficients for each kind of tag, and the plausibilities of the random tags, ascending."""
-    index = training.predictor.index_
-    sample = np.sort(random.permutation(training.documents.shape[0])[:N_EXAMPLES])
-    own = sp.csr_array(training.tags[sample])
-    drawn = _draw_random_tags(own, np.flatnonzero(index.tag_counts), random)
-    # each is scored among all of them, as in a corpus with noise
-    both = sp.csr_array(own + drawn)
-    entries = AuditEntries(training.documents[sample], sample, both, both)
-    is_own = np.asarray(own[entries.owner, entries.tags.indices]).ravel() > 0
-    # the tag of a new document is known from others: a tag that only this document has is not such an example
-    known = training.other_documents(entries) > 0
-    features, kinds = audit_features(training, entries, n_jobs), index.tag_kinds[entries.tags.indices]
-    is_random = known & ~is_own
-    n_kinds = len(training.predictor.kind_names_)
-    coefficients = fit_coefficients(features[known], is_own[known], kinds[known], n_kinds)
-    coefficients[:, -1] -= np.log((1 + (known & is_own).sum()) / (1 + is_random.sum()))  # even prior odds
-    return coefficients, np.sort(probabilities_of(features[is_random], coefficients[kinds[is_random]]))
-
-
-def _draw_random_tags(own: Any, known: Any, random: np.random.Generator) -> Any:
-    """Draw random tags for each document, at least one and at most as many as it has, without its own."""
-    counts = np.diff(own.indptr)
-    rows = np.repeat(np.arange(own.shape[0]), np.ceil(random.random(len(counts)) * counts).astype(np.int64))
-    drawn = sp.csr_array((np.ones(len(rows), np.float32), (rows, random.choice(known, len(rows)))), shape=own.shape)
-    drawn.data[:] = 1
-    others = sp.csr_array(drawn - drawn.multiply(own))
-    others.eliminate_zeros()
-    others.sort_indices()
-    return others
-
-
 def _entries(
     parameters: Parameters,
     corpus: Corpus,
@@ -307,7 +331,7 @@ def _entries(
     weights: Float64s,
     expected: Float64s,
 ) -> Records[TagOnDocument]:
-    order = np.lexsort((-scores.p_value, scores.plausibility))
+    order = np.lexsort((scores.plausibility, -scores.suspicion))
     with_words = set(order[:MAX_WITH_WORDS].tolist())
 
     def make(p: int) -> TagOnDocument:
@@ -320,6 +344,10 @@ def _entries(
             weight=float(weights[p]),
             expected_weight=float(expected[p]),
             disagreeing=_disagreeing(parameters, corpus, posteriors, owner[p], p) if p in with_words else (),
+            wrong_sibling=float(scores.wrong_sibling[p]),
+            suspicion=float(scores.suspicion[p]),
+            sibling=corpus.tag_names[scores.sibling[p]] if scores.sibling[p] >= 0 else None,
+            documents=int(scores.documents[p]),
         )
 
     columns: dict[str, Column] = {
@@ -330,6 +358,12 @@ def _entries(
         "p_value": scores.p_value,
         "weight": weights,
         "expected_weight": expected,
+        "wrong_sibling": scores.wrong_sibling,
+        "suspicion": scores.suspicion,
+        "sibling": Categorical(
+            np.where(scores.sibling >= 0, scores.sibling, len(corpus.tag_names)), (*corpus.tag_names, "")
+        ),
+        "documents": scores.documents,
     }
     return Records(columns, make, order)
 

@@ -6,6 +6,9 @@
   the topics of this tag are to theirs, and how many of them are of its kind.
 
 The other tags may be wrong themselves, so that both the best of them and their mean are used.
+
+A tag may also be confused with a sibling (``siblings.py``); ``sibling_features`` compares the evidence for both, and
+how often other documents have both.
 """
 
 from __future__ import annotations
@@ -16,23 +19,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.arrays import Float64s, Floats, offsets_of, owners_of, read_only
-from tagtopic._core.parallel import ThreadPool, cut_evenly, cut_rows
-from tagtopic.corpus.matrices import keep_columns
-from tagtopic.tagging.evidence import (
-    N_EVIDENCE,
-    N_NEIGHBOURS,
-    N_REFERENCES,
-    N_VOTERS,
-    SearchLimits,
-    gather_given_tags,
-)
-from tagtopic.tagging.features import N_EVIDENCE_FEATURES, write_evidence_features
-from tagtopic.tagging.predictor import TagPredictor
-from tagtopic.tagging.training_index import ABSENT, queries_from_vectors
-
-CHUNK = 16
-"""Documents per task."""
+from tagtopic._core.arrays import Float64s, Floats, offsets_of, owners_of
+from tagtopic._core.parallel import cut_evenly
+from tagtopic.tagging.calibration import log_odds_of
+from tagtopic.tagging.cooccurrence import IndexedDocuments, cooccurrence_features
+from tagtopic.tagging.evidence import evidence_of_given_tags
+from tagtopic.tagging.features import EVIDENCE_FEATURES, N_EVIDENCE_FEATURES, write_evidence_features
+from tagtopic.tagging.siblings import Siblings
+from tagtopic.tagging.training_index import ABSENT, TrainingIndex, queries_from_vectors
 
 MAX_PAIRS = 1 << 20
 """Pairs of a document's tags that are processed together, which bounds the memory."""
@@ -40,8 +34,8 @@ MAX_PAIRS = 1 << 20
 PRIOR_DOCUMENTS = 2.0
 """Pseudo-documents with the corpus mean in a tag's mean, so that tags of one document do not look certain."""
 
-NO_LIFT = -3.0
-"""The largest log lift of a tag on a document without other tags."""
+NO_SIBLING = -12.0
+"""The log odds of a sibling that is not there."""
 
 
 @dataclass(frozen=True)
@@ -75,84 +69,46 @@ class AuditEntries:
 
 
 @dataclass(frozen=True)
-class TrainingDocuments:
-    """The documents of a predictor's training index by row, with their topics.
+class TrainingDocuments(IndexedDocuments):
+    """The documents of a training index, with their topics.
 
     Attributes
     ----------
-    predictor : TagPredictor
-        The predictor.
-    documents, tags : CSR
-        (documents, words) and (documents, tags).
+    index : TrainingIndex
+        The index.
     tag_topics : array of shape (n_tags, n_topics)
         The sum of the standardised topic vectors of each tag's documents.
-    cooccurrences : CSR of shape (n_tags, n_tags)
-        The number of documents with both tags.
     word_topics : array of shape (n_words, n_topics)
         p(topic | word).
     mean, scale : array of shape (n_topics,)
         Mean and standard deviation of the topic vectors.
     """
 
-    predictor: TagPredictor
-    documents: Any
-    tags: Any
+    index: TrainingIndex
     tag_topics: Floats
-    cooccurrences: Any
     word_topics: Floats
     mean: Floats
     scale: Floats
 
     @classmethod
-    def from_predictor(cls, predictor: TagPredictor, word_topics: Floats) -> TrainingDocuments:
-        """Unpack the training index of a predictor."""
-        index = predictor.index_
-        shape = (len(index.document_tag_starts) - 1, len(predictor.idf_))
-        postings = (index.posting_weights, index.posting_documents, index.posting_starts)
-        documents = sp.csr_array(sp.csc_array(postings, shape=shape))
-        ones = np.ones(len(index.document_tags), np.float32)
-        entries = (ones, index.document_tags, index.document_tag_starts)
-        tags = sp.csr_array(entries, shape=(shape[0], len(index.tag_counts)))
-        topics = _topic_vectors(documents, word_topics)
+    def from_training_index(cls, index: TrainingIndex, word_topics: Floats) -> TrainingDocuments:
+        """Unpack a training index; ``word_topics`` (words, topics) is p(topic | word)."""
+        indexed = IndexedDocuments.from_index(index)
+        topics = _topic_vectors(indexed.documents, word_topics)
         mean, scale = topics.mean(axis=0), topics.std(axis=0) + 1e-9
-        tag_topics, cooccurrences = tags.T @ ((topics - mean) / scale), sp.csr_array(tags.T @ tags)
-        return cls(predictor, documents, tags, tag_topics, cooccurrences, word_topics, mean, scale)
+        tag_topics = indexed.tags.T @ ((topics - mean) / scale)
+        return cls(
+            indexed.documents, indexed.tags, indexed.cooccurrences, indexed.tag_counts, indexed.tag_kinds,
+            index, tag_topics, word_topics, mean, scale,
+        )  # fmt: skip
 
-    @property
-    def tag_counts(self) -> Floats:
-        """The number of training documents with each tag."""
-        return self.predictor.index_.tag_counts
-
-    def rows_of(self, vectors: Any, tags: Any, seen: Any) -> Any:
-        """Return the row of each document in the training index, or ABSENT.
-
-        It is the first training document with the same words and tags, or if there is none the first with the same
-        words. Only the words ``seen`` in training are compared: others were held out.
-        """
-        documents = self.documents if seen.all() else keep_columns(self.documents, seen)
-        by_words: dict[bytes, int] = {}
-        by_words_and_tags: dict[tuple[bytes, bytes], int] = {}
-        for row in range(documents.shape[0]):
-            words = _key(documents, row)
-            by_words.setdefault(words, row)
-            by_words_and_tags.setdefault((words, _key(self.tags, row)), row)
-        found = np.empty(vectors.shape[0], np.int64)
-        for row in range(len(found)):
-            words = _key(vectors, row)
-            found[row] = by_words_and_tags.get((words, _key(tags, row)), by_words.get(words, ABSENT))
-        return found
+    def siblings_of(self, tags: Any) -> Siblings:
+        """Return the tags that each of some tags is most easily confused with."""
+        return Siblings.find(self.documents, self.tags, self.tag_kinds, of=tags)
 
     def topics_of(self, vectors: Any) -> Floats:
         """Return the topic vectors of documents, standardised by those of the training documents."""
         return np.asarray((_topic_vectors(vectors, self.word_topics) - self.mean) / self.scale)
-
-    def has_tag(self, training_rows: Any, owner: Any, tags: Any) -> Any:
-        """Return for each entry whether its document is in the training index with the tag."""
-        found = np.zeros(len(tags), bool)
-        known = np.flatnonzero(training_rows[owner] >= 0)
-        if len(known):
-            found[known] = np.asarray(self.tags[training_rows[owner][known], tags[known]]).ravel() > 0
-        return found
 
     def other_documents(self, entries: AuditEntries) -> Float64s:
         """Return for each entry the number of other training documents with its tag."""
@@ -161,14 +117,131 @@ class TrainingDocuments:
 
 
 def audit_features(training: TrainingDocuments, entries: AuditEntries, n_jobs: int | None) -> Float64s:
-    """Return the features of each entry: (entries, features)."""
+    """Return the features of each entry without siblings: (entries, features)."""
     pairs = offsets_of(np.diff(entries.tags.indptr) * np.diff(entries.own_tags.indptr))
     parts = [entries[first:last] for first, last in cut_evenly(pairs, MAX_PAIRS)]
-    rest = [
-        np.hstack([_topic_features(training, p), _cooccurrence_features(training, p), _tag_topic_features(training, p)])
-        for p in parts
+    rest = np.concatenate([_other_features(training, part) for part in parts])
+    sizes = np.stack([training.other_documents(entries), np.diff(entries.vectors.indptr)[entries.owner]], axis=1)
+    return np.asarray(np.hstack([word_features(training, entries, n_jobs), rest, np.log1p(sizes)]), np.float64)
+
+
+def _other_features(training: TrainingDocuments, part: AuditEntries) -> Float64s:
+    """Return the features from topics and from the other tags."""
+    together = cooccurrence_features(training, part.tags, part.own_tags, part.training_rows)
+    return np.asarray(
+        np.hstack([_topic_features(training, part), together, _tag_topic_features(training, part)]), np.float64
+    )
+
+
+def sibling_features(
+    training: TrainingDocuments, siblings: Siblings, entries: AuditEntries, coefficients: Float64s, n_jobs: int | None
+) -> tuple[Float64s, Any]:
+    """Return how the evidence for each entry compares with that for the tag's siblings: (entries, features).
+
+    ``coefficients`` (kinds, word features + 1) turn the word features of a tag into log odds. Also returns the best
+    sibling of each entry that its document does not have, or ABSENT if none has higher log odds than the entry's tag.
+    """
+    counts = np.diff(entries.tags.indptr) * (1 + siblings.numbers.shape[1])
+    parts = [entries[first:last] for first, last in cut_evenly(offsets_of(counts), MAX_PAIRS)]
+    found = [_sibling_features(training, siblings, part, coefficients, n_jobs) for part in parts]
+    features, best = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return features, best
+
+
+def _sibling_features(
+    training: TrainingDocuments, siblings: Siblings, entries: AuditEntries, coefficients: Float64s, n_jobs: int | None
+) -> tuple[Float64s, Any]:
+    tags, owner, n_tags = entries.tags.indices, entries.owner, entries.tags.shape[1]
+    others = siblings.numbers[tags].astype(np.int64)
+    similarity = siblings.similarities[tags]
+    there = others >= 0
+    every_tag = np.concatenate([tags, others[there]])
+    every_owner = np.concatenate([owner, np.broadcast_to(owner[:, None], others.shape)[there]])
+    asked = sp.csr_array((np.ones(len(every_tag), np.float32), (every_owner, every_tag)), shape=entries.tags.shape)
+    asked.sum_duplicates()
+    words = word_features(training, AuditEntries(entries.vectors, entries.training_rows, asked, asked), n_jobs)
+    keys = owners_of(asked.indptr).astype(np.int64) * n_tags + asked.indices
+    log_odds = np.asarray(log_odds_of(words, coefficients[training.tag_kinds[asked.indices]]))
+    own = np.searchsorted(keys, owner.astype(np.int64) * n_tags + tags)
+    other = np.searchsorted(keys, owner[:, None].astype(np.int64) * n_tags + np.maximum(others, 0))
+    other = np.minimum(other, max(len(keys) - 1, 0))
+    present = there & has_tags(entries.own_tags, owner, others)
+    absent = there & ~present
+    has_present, has_absent = present.any(axis=1), absent.any(axis=1)
+
+    def best(values: Any, where: Any, least: float) -> Any:
+        return np.where(where, values, least).max(axis=1, initial=least)
+
+    score, of_siblings = log_odds[own], log_odds[other]
+    rival, beside = best(of_siblings, absent, NO_SIBLING), best(of_siblings, present, NO_SIBLING)
+    columns = [
+        np.where(has_absent, score - rival, 0.0),
+        np.where(has_absent, np.maximum(rival - score, 0.0), 0.0),
+        (absent & (of_siblings > score[:, None])).sum(axis=1),
+        np.where(has_present, score - beside, 0.0),
+        has_present,
+        present.sum(axis=1),
+        best(similarity, present, 0.0),
+        best(similarity, there, 0.0),
+        score,
+        *_joint_use(training, entries, others, present),
     ]
-    return np.asarray(np.hstack([_word_features(training, entries, n_jobs), np.concatenate(rest)]), np.float64)
+    for name in COMPARED_FEATURES:
+        column = words[:, EVIDENCE_FEATURES.index(name)].astype(np.float64)
+        least = float(column.min(initial=0.0))
+        columns.append(np.where(there.any(axis=1), column[own] - best(column[other], there, least), 0.0))
+        columns.append(np.where(has_present, column[own] - best(column[other], present, least), 0.0))
+    first = np.where(absent, of_siblings, NO_SIBLING).argmax(axis=1) if len(tags) else np.zeros(0, np.int64)
+    suggested = np.where(has_absent & (rival > score), others[np.arange(len(tags)), first], ABSENT)
+    return np.stack(columns, axis=1).astype(np.float64), suggested
+
+
+def _joint_use(training: TrainingDocuments, entries: AuditEntries, siblings: Any, present: Any) -> list[Float64s]:
+    """Return how often other documents have a tag together with its siblings on the document; 0 without siblings.
+
+    For a tag on n_a and a sibling on n_b other documents, n_ab of which have both: the largest and the smallest share
+    n_ab / n_b, the largest n_ab / n_a, and the largest ratio to what independence predicts, in logarithms.
+    """
+    owner, tags = entries.owner, entries.tags.indices
+    entry, column = np.nonzero(present)
+    sibling = siblings[entry, column]
+    has_tag = training.has_tag(entries.training_rows, owner[entry], tags[entry])
+    has_sibling = training.has_tag(entries.training_rows, owner[entry], sibling)
+    together = np.asarray(training.cooccurrences[tags[entry], sibling], np.float64).ravel() if len(entry) else 0.0
+    together = together - (has_tag & has_sibling)
+    count, other_count = training.tag_counts[tags[entry]] - has_tag, training.tag_counts[sibling] - has_sibling
+    of_sibling, of_tag = (np.log((together + 0.5) / (n + 2.0)) for n in (other_count, count))
+    lift = np.log((together + 0.5) / (count * other_count / training.tags.shape[0] + 0.5))
+
+    def extreme(values: Any, ufunc: Any, start: float) -> Float64s:
+        found = np.full(len(tags), start)
+        ufunc.at(found, entry, values)
+        return np.where(np.isfinite(found), found, 0.0)
+
+    return [
+        extreme(of_sibling, np.maximum, -np.inf), extreme(of_sibling, np.minimum, np.inf),
+        extreme(of_tag, np.maximum, -np.inf), extreme(lift, np.maximum, -np.inf),
+    ]  # fmt: skip
+
+
+COMPARED_FEATURES = (
+    "log_centroid",
+    "log_knn_vote",
+    "log_fourth_powers",
+    "log_nearest",
+    "name_overlap",
+    "log_relative_mean",
+)
+"""Word features of a tag that are compared with the largest among its siblings."""
+
+
+def has_tags(own_tags: Any, owner: Any, tags: Any) -> Any:
+    """Return whether each entry's document has the tags in its row; ABSENT is no tag."""
+    n_tags = own_tags.shape[1]
+    keys = owners_of(own_tags.indptr).astype(np.int64) * n_tags + own_tags.indices
+    asked = owner[:, None].astype(np.int64) * n_tags + np.maximum(tags, 0)
+    place = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
+    return (keys[place] == asked) & (tags >= 0) if len(keys) else np.zeros(tags.shape, bool)
 
 
 def _topic_vectors(vectors: Any, word_topics: Floats) -> Floats:
@@ -177,19 +250,11 @@ def _topic_vectors(vectors: Any, word_topics: Floats) -> Floats:
     return np.asarray(mixed / np.maximum(mixed.sum(axis=1, keepdims=True), 1e-12))
 
 
-def _word_features(training: TrainingDocuments, entries: AuditEntries, n_jobs: int | None) -> Floats:
+def word_features(training: TrainingDocuments, entries: AuditEntries, n_jobs: int | None) -> Floats:
     """Return the features of tag prediction."""
     queries = queries_from_vectors(entries.vectors, entries.training_rows)
-    starts, tags = read_only(entries.tags.indptr, np.int64), read_only(entries.tags.indices, np.int32)
-    values, references = np.zeros((len(tags), N_EVIDENCE), np.float32), np.ones((len(tags), N_REFERENCES), np.float32)
-    limits = SearchLimits(N_VOTERS, N_NEIGHBOURS, 0)
-
-    def gather(part: tuple[int, int]) -> None:
-        gather_given_tags(training.predictor.index_, queries, *part, starts, tags, limits, values, references)
-
-    with ThreadPool(n_jobs) as pool:
-        pool.map(gather, cut_rows(entries.vectors.shape[0], CHUNK))
-    features = np.empty((len(tags), N_EVIDENCE_FEATURES), np.float32)
+    values, references = evidence_of_given_tags(training.index, queries, entries.tags, n_jobs)
+    features = np.empty((len(values), N_EVIDENCE_FEATURES), np.float32)
     write_evidence_features(np.maximum(values, 0), references, features)
     return features
 
@@ -206,54 +271,6 @@ def _topic_features(training: TrainingDocuments, entries: AuditEntries) -> Float
     # root mean square distance to the tag's mean, less that to the corpus mean
     distance = np.sqrt(((mean - topics[owner]) ** 2).mean(axis=1)) - np.sqrt((topics[owner] ** 2).mean(axis=1))
     return np.stack([cosine, distance, cosine * np.log1p(counts)], axis=1)
-
-
-def _cooccurrence_features(training: TrainingDocuments, entries: AuditEntries) -> Float64s:
-    """Return how often other documents have the tag together with the document's other tags.
-
-    For tags a and b on n_a, n_b and together n_ab of D other documents: lift = log((n_ab + 0.5) / (n_a n_b / D + 0.5))
-    and cosine = n_ab / sqrt((n_a + 1) (n_b + 1)), summarised over b.
-    """
-    owner, n = entries.owner, entries.tags.nnz
-    n_own = np.diff(entries.own_tags.indptr)[owner]
-    entry = np.repeat(np.arange(n), n_own)
-    offset = np.arange(len(entry)) - np.repeat(np.cumsum(n_own) - n_own, n_own)
-    other = entries.own_tags.indices[np.repeat(entries.own_tags.indptr[owner], n_own) + offset]
-    different = np.flatnonzero(other != entries.tags.indices[entry])
-    entry, other = entry[different], other[different]
-    tag = entries.tags.indices[entry]
-    has_tag, has_other = (training.has_tag(entries.training_rows, owner[entry], which) for which in (tag, other))
-    together = np.asarray(training.cooccurrences[tag, other], np.float64).ravel() if len(tag) else np.zeros(0)
-    together -= has_tag & has_other
-    count, other_count = training.tag_counts[tag] - has_tag, training.tag_counts[other] - has_other
-    expected = count * other_count / training.tags.shape[0]
-    lift = np.log((together + 0.5) / (expected + 0.5))
-    cosine = together / np.sqrt((count + 1.0) * (other_count + 1.0))
-
-    def total(values: Any) -> Float64s:
-        return np.bincount(entry, weights=values, minlength=n).astype(np.float64)
-
-    def largest(values: Any, least: float) -> Float64s:
-        found = np.full(n, least)
-        np.maximum.at(found, entry, values)
-        return found
-
-    n_others = total(np.ones(len(entry)))
-    n_together = total(together)
-    kinds = training.predictor.index_.tag_kinds
-    columns = [
-        np.log1p(n_together),
-        n_together / (training.tag_counts[entries.tags.indices] + 1.0),
-        n_others > 0,
-        largest(lift, NO_LIFT),
-        total(lift),
-        total(lift) / np.maximum(n_others, 1),
-        np.log(largest(together / (other_count + 1.0), 0.0) + 1e-3),
-        largest(cosine, 0.0),
-        total(cosine),
-        np.log1p(total(kinds[tag] == kinds[other])),
-    ]
-    return np.stack(columns, axis=1)
 
 
 def _tag_topic_features(training: TrainingDocuments, entries: AuditEntries) -> Float64s:
@@ -278,8 +295,3 @@ def _tag_profiles(training: TrainingDocuments, training_rows: Any, topics: Float
     sums = training.tag_topics[tags.indices] - itself[:, None] * topics[owner]
     means = sums / (training.tag_counts[tags.indices] - itself + PRIOR_DOCUMENTS)[:, None]
     return np.asarray(means / (np.linalg.norm(means, axis=1, keepdims=True) + 0.3))
-
-
-def _key(vectors: Any, row: int) -> bytes:
-    start, end = vectors.indptr[row], vectors.indptr[row + 1]
-    return np.asarray(vectors.indices[start:end], np.int32).tobytes()

@@ -23,6 +23,7 @@ from tagtopic._core.arrays import Float64s, Floats, Int32s
 from tagtopic._core.parallel import cut_rows, one_blas_thread
 from tagtopic.tagging.evidence import N_CANDIDATES, Evidence, gather_evidence
 from tagtopic.tagging.features import EVIDENCE_FEATURES, N_FEATURES, write_features
+from tagtopic.tagging.logistic import fit_logistic
 from tagtopic.tagging.regressions import TagRegressions
 from tagtopic.tagging.training_index import TrainingIndex, queries_from_vectors
 
@@ -68,36 +69,37 @@ class Examples:
 StackingFit = Callable[[Examples, int, int], tuple[Float64s, Float64s]]
 
 
-def fit_combination(
-    index: TrainingIndex,
-    regressions: TagRegressions,
-    vectors: Any,
-    short: Any,
-    rows: Any,
-    n_kinds: int,
-    n_jobs: int | None,
-) -> tuple[Float64s, Float64s, Float64s]:
-    """Return coefficients, offsets and calibrations, each for whole documents and for ``short`` ones.
+@dataclass(frozen=True)
+class ExampleDocuments:
+    """Training documents to learn from, and classifiers that were fitted without them.
 
-    The examples are rows of the index, left out of it, with all their words (``vectors``) and with few (``short``).
+    Attributes
+    ----------
+    rows : array
+        Their rows in the index.
+    vectors, short : CSR
+        The documents with all their words, and some of them (the first) with few.
+    regressions : TagRegressions
+        Classifiers that have not seen them.
+    """
+
+    rows: Any
+    vectors: Any
+    short: Any
+    regressions: TagRegressions
+
+
+def fit_combination(
+    index: TrainingIndex, parts: Sequence[ExampleDocuments], n_kinds: int, n_jobs: int | None
+) -> tuple[Float64s, Float64s, Float64s]:
+    """Return coefficients, offsets and calibrations, each for whole documents and for short ones.
+
+    The examples are rows of the index, left out of it.
     """
     found: list[list[Examples]] = [[], []]
-    all_tags = np.ones(len(index.tag_counts), bool)
-    for first, last in cut_rows(len(rows), EXAMPLE_BATCH):
-        batch = np.tile(rows[first:last], 2)
-        both = sp.csr_array(sp.vstack([vectors[first:last], short[first:last]]))
-        queries = queries_from_vectors(both, batch, np.tile(np.arange(last - first), 2))
-        evidence = gather_evidence(index, queries, N_CANDIDATES, all_tags, N_CANDIDATES, n_jobs)
-        features = np.zeros((*evidence.tags.shape, N_FEATURES), np.float32)
-        write_features(queries, evidence, regressions.for_kernels(), features)
-        labels = _labels(index, batch, evidence)
-        documents = np.broadcast_to(np.tile(np.arange(first, last), 2)[:, None], labels.shape)
-        kinds = index.tag_kinds[evidence.tags]
-        present = np.arange(evidence.tags.shape[1]) < evidence.n_found[:, None]
-        for is_short, queried in enumerate((slice(0, last - first), slice(last - first, None))):
-            here = present[queried]
-            parts: Any = (array[queried][here] for array in (features, labels, evidence.tags, kinds, documents))
-            found[is_short].append(Examples(*parts))
+    for number, part in enumerate(parts):
+        for first, last in cut_rows(len(part.rows), EXAMPLE_BATCH):
+            _add_examples(index, part, first, last, number * len(part.rows), found, n_jobs)
     learnt = []
     sizes = n_kinds, len(index.tag_counts)
     for batches in found:
@@ -105,6 +107,30 @@ def fit_combination(
         learnt.append((*fit_stacking(examples, *sizes), fit_calibration(examples, *sizes)))
     coefficients, offsets, calibrations = (np.stack(arrays) for arrays in zip(*learnt, strict=True))
     return coefficients, offsets, calibrations
+
+
+def _add_examples(
+    index: TrainingIndex, part: ExampleDocuments, first: int, last: int, number: int, found: list[list[Examples]],
+    n_jobs: int | None,
+) -> None:  # fmt: skip
+    """Add the candidates of documents ``first:last`` to those of whole (0) and of short (1) documents."""
+    shorts = part.short[first:last]
+    whole = np.arange(first, last)
+    documents = np.concatenate([whole, whole[: shorts.shape[0]]])
+    both = sp.csr_array(sp.vstack([part.vectors[first:last], shorts]))
+    queries = queries_from_vectors(both, part.rows[documents], documents - first)
+    all_tags = np.ones(len(index.tag_counts), bool)
+    evidence = gather_evidence(index, queries, N_CANDIDATES, all_tags, N_CANDIDATES, n_jobs)
+    features = np.zeros((*evidence.tags.shape, N_FEATURES), np.float32)
+    write_features(queries, evidence, part.regressions.for_kernels(), features)
+    labels = _labels(index, part.rows[documents], evidence)
+    owners = np.broadcast_to((documents + number)[:, None], labels.shape)
+    kinds = index.tag_kinds[evidence.tags]
+    present = np.arange(evidence.tags.shape[1]) < evidence.n_found[:, None]
+    for is_short, queried in enumerate((slice(0, last - first), slice(last - first, None))):
+        here = present[queried]
+        arrays: Any = (array[queried][here] for array in (features, labels, evidence.tags, kinds, owners))
+        found[is_short].append(Examples(*arrays))
 
 
 def _labels(index: TrainingIndex, rows: Any, evidence: Evidence) -> Any:
@@ -189,17 +215,15 @@ def log_odds_of(features: Floats, coefficients: Float64s) -> Float64s:
 
 
 def _fit_logistic(features: Floats, labels: Any) -> Float64s:
-    from sklearn.linear_model import LogisticRegression
-
     n_positive, n_negative = int(labels.sum()), int((~labels).sum())
     if not n_positive or not n_negative:
         slopes = np.zeros(features.shape[1])
         slopes[FALLBACK_FEATURES] = 2.0
         return np.append(slopes, -4.0 + np.log((n_positive + 1) / (n_negative + 1)))
-    centre, scale = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64) + 1e-6
-    # few features and many examples: Newton takes 8 steps where L-BFGS takes 45. BLAS threads cost more than they
-    # gain on matrices this small
-    with one_blas_thread():
-        fitted = LogisticRegression(C=1.0, solver="newton-cholesky").fit((features - centre) / scale, labels)
-    slopes = fitted.coef_[0] / scale
-    return np.append(slopes, fitted.intercept_[0] - slopes @ centre)
+    centre, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    # a feature that varies by rounding only has no slope: divided by its spread, the slope would be thousands
+    scale = np.where(spread > 1e-5 * np.abs(centre) + 1e-7, spread + 1e-6, np.inf)
+    with one_blas_thread():  # threads cost more than they gain on matrices this small
+        *fitted, intercept = fit_logistic((features - centre) / scale, labels)
+    slopes = fitted / scale
+    return np.append(slopes, intercept - slopes @ centre)

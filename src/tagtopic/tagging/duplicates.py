@@ -24,6 +24,16 @@ MIN_FUZZY_LENGTH = 6
 MAX_GROUP = 50
 """Names that share a key; more are not one tag in many spellings but a numbered series."""
 
+SAME_LETTERS, PLURAL, OTHER_ORDER, TYPING_ERROR, OTHER_WORD = 0.9, 0.7, 0.6, 0.3, 0.1
+"""How alike two names are, by what differs: case, accents, punctuation or spaces; a final s; the order of the words;
+one letter of a long word; one letter of a shorter one, which mostly makes another word or another person's name."""
+
+PLAIN_LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
+"""Letters that Unicode does not decompose."""
+
+LONG_WORD = 8
+"""Letters of a long word."""
+
 MAX_TOGETHER = 0.2
 """Share of the rarer tag's documents that may have both: one tag under two names is seldom on a document twice."""
 
@@ -42,6 +52,8 @@ class NearDuplicate:
         The number of documents of each.
     together : int
         The number of documents that have both.
+    name_similarity : float, default=1.0
+        How alike their names are: an estimate of how often names that differ in this way mean one tag.
 
     Examples
     --------
@@ -55,6 +67,12 @@ class NearDuplicate:
     topic_similarity: float
     documents: tuple[int, int]
     together: int
+    name_similarity: float = 1.0
+
+    @property
+    def similarity(self) -> float:
+        """The product of the similarities of names and topics."""
+        return self.name_similarity * self.topic_similarity
 
 
 def near_duplicates(
@@ -76,7 +94,7 @@ def near_duplicates(
     Returns
     -------
     list of NearDuplicate
-        The most similar first.
+        The most similar first, by name and topics.
 
     Examples
     --------
@@ -95,8 +113,27 @@ def near_duplicates(
         similarity = float(np.sqrt(tag_topics[i] * tag_topics[j]).sum())
         if similarity >= min_similarity and together <= MAX_TOGETHER * min(len(rows_i), len(rows_j)):
             counts = (len(rows_i), len(rows_j))
-            found.append(NearDuplicate(tag_names[i], tag_names[j], similarity, counts, together))
-    return sorted(found, key=lambda pair: -pair.topic_similarity)
+            names = tag_names[i], tag_names[j]
+            found.append(NearDuplicate(*names, similarity, counts, together, _name_similarity(*names)))
+    return sorted(found, key=lambda pair: -pair.similarity)
+
+
+def _name_similarity(first: str, second: str) -> float:
+    one, other = (_words(_kind_and_name(tag)[1]) for tag in (first, second))
+    if "".join(one) == "".join(other):
+        return SAME_LETTERS
+    if "".join(sorted(one)) == "".join(sorted(other)):
+        return OTHER_ORDER
+    only_one, only_other = (
+        [word for word in words if word not in rest] for words, rest in ((one, other), (other, one))
+    )
+    if len(only_one) == len(only_other) == 1:
+        shorter, longer = sorted((only_one[0], only_other[0]), key=len)
+        if longer == f"{shorter}s":
+            return PLURAL
+        if len(shorter) >= LONG_WORD:
+            return TYPING_ERROR
+    return OTHER_WORD
 
 
 def _pairs(tag_names: Sequence[str]) -> set[tuple[int, int]]:
@@ -115,13 +152,24 @@ def _pairs(tag_names: Sequence[str]) -> set[tuple[int, int]]:
 
 
 def _normalised(tag: str) -> str:
-    """Return the tag's kind, and its name as sorted lower-case words without accents and punctuation."""
+    """Return the tag's kind, and its normalised name."""
+    kind, name = _kind_and_name(tag)
+    return f"{kind}:{normalised_name(name)}"
+
+
+def normalised_name(name: str) -> str:
+    """Return a name as sorted lower-case words without accents and punctuation."""
+    return "".join(sorted(_words(name)))
+
+
+def _kind_and_name(tag: str) -> tuple[str, str]:
     kind, colon, name = tag.partition(":")
-    if not colon:
-        kind, name = "", tag
+    return (kind, name) if colon else ("", tag)
+
+
+def _words(name: str) -> list[str]:
     plain = "".join(c for c in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(c))
-    words = re.findall(r"\w+", plain.replace(".", "").replace("'", ""))
-    return kind + ":" + "".join(sorted(words))
+    return re.findall(r"\w+", plain.translate(PLAIN_LETTERS).replace(".", "").replace("'", "").replace("’", ""))
 
 
 def _keys(normalised: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Floats, Int32s, Int64s
+from tagtopic._core.arrays import Floats, Int32s, Int64s, read_only
 from tagtopic._core.intrinsics import AHEAD, prefetch_entry
 from tagtopic._core.jit import compiled
 from tagtopic._core.parallel import ThreadPool, cut_rows
@@ -52,8 +52,8 @@ N_VOTERS, N_NEIGHBOURS = 50, 100
 N_CANDIDATES = 100
 """Candidates whose probabilities are computed."""
 
-CHUNK = 128
-"""Queries per task."""
+CHUNK, GIVEN_CHUNK = 128, 16
+"""Queries per task, for the best candidates and for given tags."""
 
 
 class SearchLimits(NamedTuple):
@@ -83,15 +83,17 @@ class Evidence(NamedTuple):
 class Workspace(NamedTuple):
     """Arrays for one query at a time; each query leaves them as it found them.
 
-    ``similarity`` (documents), ``tag_sums`` (common tags), ``neighbours`` (room for the nearest documents),
-    ``row_of_tag`` (tags: row of each candidate, or ABSENT), ``candidates`` (the tag of each row), ``values`` (rows,
-    N_EVIDENCE), ``references`` (kinds, N_REFERENCES); ``squared_norms`` and ``tag_counts`` are those of the index,
-    without the document that is left out.
+    ``similarity`` (documents), ``tag_sums`` (common tags), ``positions`` (the nearest documents, then the rows of the
+    chosen candidates), ``scratch`` (similarities of some documents, then the candidates' scores), ``row_of_tag`` (tags:
+    row of each candidate, or ABSENT), ``candidates`` (the tag of each row), ``values`` (rows, N_EVIDENCE),
+    ``references`` (kinds, N_REFERENCES); ``squared_norms`` and ``tag_counts`` are those of the index, without the
+    document that is left out.
     """
 
     similarity: Floats
     tag_sums: Floats
-    neighbours: Int32s
+    positions: Int32s
+    scratch: Floats
     row_of_tag: Int32s
     candidates: Int32s
     values: Floats
@@ -100,13 +102,14 @@ class Workspace(NamedTuple):
     tag_counts: Floats
 
 
-@compiled
-def _new_workspace(index: TrainingIndex) -> Workspace:
-    n_documents, n_tags = index.document_tag_starts.shape[0] - 1, index.tag_counts.shape[0]
+def new_workspace(index: TrainingIndex) -> Workspace:
+    """Allocate the arrays for the queries of one task."""
+    n_documents, n_tags = len(index.document_tag_starts) - 1, len(index.tag_counts)
     return Workspace(
         np.empty(n_documents, np.float32),
         np.empty(index.common_numbers.max() + 1, np.float32),
-        np.empty(n_documents, np.int32),
+        np.empty(max(n_documents, n_tags), np.int32),
+        np.empty(max(n_documents, n_tags), np.float32),
         np.full(n_tags, ABSENT, np.int32),
         np.empty(n_tags, np.int32),
         np.empty((n_tags, N_EVIDENCE), np.float32),
@@ -150,7 +153,7 @@ def _reset(index: TrainingIndex, document: int, n_rows: int, work: Workspace) ->
 
 
 @compiled
-def _add_candidate(tag: int, n_rows: int, row_of_tag: Int32s, candidates: Int32s, values: Floats) -> int:
+def _add_candidate(tag: Any, n_rows: int, row_of_tag: Int32s, candidates: Int32s, values: Floats) -> int:
     """Add a tag to the candidates unless it is one; return their number."""
     if row_of_tag[tag] >= 0:
         return n_rows
@@ -165,23 +168,27 @@ def _add_neighbour_tags(index: TrainingIndex, limits: SearchLimits, work: Worksp
     """Add the tags of the nearest neighbours, with the evidence from these; return the number of candidates."""
     similarity, row_of_tag, candidates, values = work.similarity, work.row_of_tag, work.candidates, work.values
     starts, tags = index.document_tag_starts, index.document_tags
-    neighbours = work.neighbours[: largest_positions(similarity, limits.n_neighbours, work.neighbours)]
-    least_of_voters = kth_largest(similarity[neighbours], limits.n_voters)
+    neighbours, scratch = work.positions, work.scratch
+    n_neighbours = largest_positions(similarity, limits.n_neighbours, neighbours, scratch)
+    for a in range(n_neighbours):
+        scratch[a] = similarity[neighbours[a]]
+    least_of_voters = kth_largest(scratch, n_neighbours, limits.n_voters)
     total_vote, n_rows = 0.0, 0
-    for a in range(neighbours.shape[0]):
-        if a + AHEAD < neighbours.shape[0]:
+    for a in range(n_neighbours):
+        if a + AHEAD < n_neighbours:
             prefetch_entry(tags, starts[neighbours[a + AHEAD]])
         s = similarity[neighbours[a]]
         square = s * s
         vote = square if s >= least_of_voters else square * 0
         total_vote += vote
         for p in range(starts[neighbours[a]], starts[neighbours[a] + 1]):
-            n_rows = _add_candidate(tags[p], n_rows, row_of_tag, candidates, values)
+            n_rows = _add_candidate(np.int64(tags[p]), n_rows, row_of_tag, candidates, values)
             row = row_of_tag[tags[p]]
             values[row, FOURTH_POWERS] += square * square
             values[row, NEAREST] = max(values[row, NEAREST], s)
             values[row, KNN_VOTE] += vote
-    work.references[:, TOTAL_KNN_VOTE] = total_vote
+    for kind in range(work.references.shape[0]):
+        work.references[kind, TOTAL_KNN_VOTE] = total_vote
     return n_rows
 
 
@@ -192,7 +199,7 @@ def _add_named_tags(index: TrainingIndex, queries: Queries, query: int, n_rows: 
     starts, tags, shares = index.name_starts, index.name_tags, index.name_shares
     for p in range(queries.starts[query], queries.starts[query + 1]):
         for entry in range(starts[words[p]], starts[words[p] + 1]):
-            n_rows = _add_candidate(tags[entry], n_rows, row_of_tag, candidates, values)
+            n_rows = _add_candidate(np.int64(tags[entry]), n_rows, row_of_tag, candidates, values)
             values[row_of_tag[tags[entry]], NAME_OVERLAP] += shares[entry]
     return n_rows
 
@@ -236,7 +243,8 @@ def _aggregate_tag_documents(index: TrainingIndex, first: int, last: int, work: 
 def _fill_best_of_kinds(index: TrainingIndex, n_rows: int, work: Workspace) -> None:
     """Fill in the largest centroid similarity and k-NN vote of each kind's candidates."""
     references, values, candidates, kinds = work.references, work.values, work.candidates, index.tag_kinds
-    references[:, BEST_CENTROID] = references[:, BEST_KNN_VOTE] = MIN_BEST
+    for kind in range(references.shape[0]):
+        references[kind, BEST_CENTROID] = references[kind, BEST_KNN_VOTE] = MIN_BEST
     for row in range(n_rows):
         kind = kinds[candidates[row]]
         references[kind, BEST_CENTROID] = max(references[kind, BEST_CENTROID], values[row, CENTROID])
@@ -258,45 +266,47 @@ def _collect_candidates(
     n_rows = _add_named_tags(index, queries, query, n_rows, work)
     _aggregate_tag_documents(index, 0, n_rows, work)
     _fill_best_of_kinds(index, n_rows, work)
-    work.references[:, OVERALL_MEAN] = mean
+    for kind in range(work.references.shape[0]):
+        work.references[kind, OVERALL_MEAN] = mean
     return n_rows
 
 
 @compiled
-def _select_candidates(
-    index: TrainingIndex, n_rows: int, work: Workspace, allowed: NDArray[np.bool_], n: int
-) -> Int64s:
-    """Return the rows of the (at most n) allowed tags with the highest scores.
+def _select_candidates(index: TrainingIndex, n_rows: int, work: Workspace, allowed: NDArray[np.bool_], n: int) -> int:
+    """Write the rows of the (at most n) allowed tags with the highest scores to ``positions``; return their number.
 
     The score is centroid / best centroid of the kind + k-NN vote / best vote of the kind + name overlap.
     """
     references, values, candidates, kinds = work.references, work.values, work.candidates, index.tag_kinds
-    score = np.zeros(n_rows, values.dtype)
+    scores, chosen = work.scratch, work.positions
     for row in range(n_rows):
         tag = candidates[row]
+        scores[row] = 0
         if allowed[tag] and values[row, FREQUENCY] > 0:
-            score[row] = values[row, CENTROID] / references[kinds[tag], BEST_CENTROID]
-            score[row] += values[row, KNN_VOTE] / references[kinds[tag], BEST_KNN_VOTE] + values[row, NAME_OVERLAP]
-    limit = kth_largest(score, n)
-    room = n - np.count_nonzero(score > limit)  # for the first of those at the limit
-    chosen = np.empty(n, np.int64)
+            scores[row] = values[row, CENTROID] / references[kinds[tag], BEST_CENTROID]
+            scores[row] += values[row, KNN_VOTE] / references[kinds[tag], BEST_KNN_VOTE] + values[row, NAME_OVERLAP]
+    limit = kth_largest(scores, n_rows, n)
+    room = n  # for the first of those at the limit
+    for row in range(n_rows):
+        room -= scores[row] > limit
     n_chosen = 0
     for row in range(n_rows):
-        tied = score[row] == limit and room > 0
-        if score[row] > 0 and (score[row] > limit or tied):
+        tied = scores[row] == limit and room > 0
+        if scores[row] > 0 and (scores[row] > limit or tied):
             room -= tied
             chosen[n_chosen] = row
             n_chosen += 1
-    return chosen[:n_chosen]
+    return n_chosen
 
 
 @compiled
-def _write_evidence(index: TrainingIndex, work: Workspace, chosen: Int64s, query: int, out: Evidence) -> None:
+def _write_evidence(index: TrainingIndex, work: Workspace, n_chosen: int, query: int, out: Evidence) -> None:
     tags, values, references = out.tags[query], out.values[query], out.references[query]
-    for c in range(chosen.shape[0]):
-        tags[c] = work.candidates[chosen[c]]
+    for c in range(n_chosen):
+        row = work.positions[c]
+        tags[c] = work.candidates[row]
         for column in range(N_EVIDENCE):
-            values[c, column] = work.values[chosen[c], column]
+            values[c, column] = work.values[row, column]
         for column in range(N_REFERENCES):
             references[c, column] = work.references[index.tag_kinds[tags[c]], column]
 
@@ -309,42 +319,41 @@ def gather_candidates(
     last: int,
     allowed: NDArray[np.bool_],
     limits: SearchLimits,
+    work: Workspace,
     out: Evidence,
 ) -> None:
     """For queries ``first:last``, write the best allowed candidates and the evidence for them to ``out``."""
-    work = _new_workspace(index)
     most = out.tags.shape[1]
     for query in range(first, last):
         n_rows = _collect_candidates(index, queries, query, limits, work)
-        chosen = _select_candidates(index, n_rows, work, allowed, most)
-        if chosen.shape[0] < limits.min_candidates:
+        n_chosen = _select_candidates(index, n_rows, work, allowed, most)
+        if n_chosen < limits.min_candidates:
             n_before = n_rows
             for tag in range(allowed.shape[0]):
                 if allowed[tag]:
                     n_rows = _add_candidate(tag, n_rows, work.row_of_tag, work.candidates, work.values)
             _aggregate_tag_documents(index, n_before, n_rows, work)
             _fill_best_of_kinds(index, n_rows, work)
-            chosen = _select_candidates(index, n_rows, work, allowed, most)
-        out.n_found[query] = chosen.shape[0]
-        _write_evidence(index, work, chosen, query, out)
+            n_chosen = _select_candidates(index, n_rows, work, allowed, most)
+        out.n_found[query] = n_chosen
+        _write_evidence(index, work, n_chosen, query, out)
         _reset(index, queries.training_rows[query], n_rows, work)
 
 
 @compiled
 def gather_given_tags(
     index: TrainingIndex, queries: Queries, first: int, last: int, tag_starts: Int64s, tags: Int32s,
-    limits: SearchLimits, values: Floats, references: Floats,
+    limits: SearchLimits, work: Workspace, values: Floats, references: Floats,
 ) -> None:  # fmt: skip
     """For queries ``first:last``, write the evidence for the tags given with each: one row per entry of ``tags``.
 
     The references are over the candidates of the tag's kind; if it has none, over all its tags.
     """
-    work = _new_workspace(index)
     for query in range(first, last):
         n_candidates = _collect_candidates(index, queries, query, limits, work)
         n_rows = n_candidates
         for p in range(tag_starts[query], tag_starts[query + 1]):
-            n_rows = _add_candidate(tags[p], n_rows, work.row_of_tag, work.candidates, work.values)
+            n_rows = _add_candidate(np.int64(tags[p]), n_rows, work.row_of_tag, work.candidates, work.values)
             kind = int(index.tag_kinds[tags[p]])
             if work.references[kind, BEST_CENTROID] <= MIN_BEST:
                 n_rows = _add_tags_of_kind(index, kind, n_rows, work)
@@ -352,8 +361,10 @@ def gather_given_tags(
         _aggregate_tag_documents(index, n_candidates, n_rows, work)
         _fill_best_of_kinds(index, n_rows, work)
         for p in range(tag_starts[query], tag_starts[query + 1]):
-            values[p] = work.values[work.row_of_tag[tags[p]]]
-            references[p] = work.references[index.tag_kinds[tags[p]]]
+            for column in range(N_EVIDENCE):
+                values[p, column] = work.values[work.row_of_tag[tags[p]], column]
+            for column in range(N_REFERENCES):
+                references[p, column] = work.references[index.tag_kinds[tags[p]], column]
         _reset(index, queries.training_rows[query], n_rows, work)
 
 
@@ -371,8 +382,25 @@ def gather_evidence(
     limits = SearchLimits(N_VOTERS, max(N_NEIGHBOURS, min_candidates), min_candidates)
 
     def gather(part: tuple[int, int]) -> None:
-        gather_candidates(index, queries, *part, allowed, limits, evidence)
+        gather_candidates(index, queries, *part, allowed, limits, new_workspace(index), evidence)
 
     with ThreadPool(n_jobs) as pool:
         pool.map(gather, cut_rows(n_queries, CHUNK))
     return evidence
+
+
+def evidence_of_given_tags(
+    index: TrainingIndex, queries: Queries, tags: Any, n_jobs: int | None
+) -> tuple[Floats, Floats]:
+    """Return the evidence and the references of each entry of ``tags`` (queries, tags; CSR)."""
+    starts, numbers = read_only(tags.indptr, np.int64), read_only(tags.indices, np.int32)
+    values = np.zeros((len(numbers), N_EVIDENCE), np.float32)
+    references = np.ones((len(numbers), N_REFERENCES), np.float32)
+    limits = SearchLimits(N_VOTERS, N_NEIGHBOURS, 0)
+
+    def gather(part: tuple[int, int]) -> None:
+        gather_given_tags(index, queries, *part, starts, numbers, limits, new_workspace(index), values, references)
+
+    with ThreadPool(n_jobs) as pool:
+        pool.map(gather, cut_rows(tags.shape[0], GIVEN_CHUNK))
+    return values, references

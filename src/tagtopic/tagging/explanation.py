@@ -9,12 +9,14 @@ topics), which is Bayes' rule for the tag behind a topic.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import digamma
 
 from tagtopic._core.arrays import Float64s, Int64s
+from tagtopic._core.frames import frame_of, html_of
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, tag_shares
 from tagtopic.inference.methods import method_of
@@ -22,6 +24,10 @@ from tagtopic.inference.types import Parameters
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
+
+
+COLUMNS = ("word", "count", "topic", "topic_share", "tag", "tag_share", "own_share")
+"""The columns of an explanation as a data frame."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,26 @@ class Explanation:
             for word in self.words
         ]
         return "\n".join(lines)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the words as a data frame: word, count, topic, topic_share, tag, tag_share, own_share.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "arrow"} or None, default=None
+            The library; None is pandas if it is installed, else Arrow.
+
+        Returns
+        -------
+        data frame
+        """
+        import pyarrow as pa
+
+        return frame_of(pa.table({name: [getattr(w, name) for w in self.words] for name in COLUMNS}), backend)
+
+    def _repr_html_(self) -> str:
+        rows = [[getattr(word, name) for name in COLUMNS] for word in self.words]
+        return f"<p>{escape(str(self).partition(chr(10))[0])}</p>{html_of(COLUMNS, rows)}"
 
 
 def _source(word: WordAssignment) -> str:

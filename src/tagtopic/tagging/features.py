@@ -53,23 +53,33 @@ EVIDENCE_FEATURES = (
 )
 """Features from the evidence, in the order of the columns."""
 
-FEATURES = (*EVIDENCE_FEATURES, "regression_log_odds", "has_regression")
-"""All features of a candidate: those from the evidence, and from the tag's one-vs-rest regression."""
+FEATURES = (
+    *EVIDENCE_FEATURES,
+    "margin",
+    "has_classifier",
+    "squared_margin",  # of 1 + margin where that is positive
+    "margin_x_log_frequency",
+    "centroid",
+    "vote_share",
+)
+"""All features of a candidate: those from the evidence, from the tag's linear classifier, and two without logarithms.
+
+New ones are added at the end: model files of earlier versions have coefficients for the first of them only."""
 
 N_EVIDENCE_FEATURES = 16
-N_FEATURES = 18
+N_FEATURES = 22
 
 FULL_NAME = 0.999
 """Name overlap from which the document has all words of the name."""
 
-MAX_LOG_ODDS = 8.0
-"""Limit of the log odds of a tag's regression, in either direction."""
+MAX_MARGIN = 8.0
+"""Limit of the margin of a tag's classifier, in either direction."""
 
 
 class RegressionArrays(NamedTuple):
-    """One-vs-rest regressions of some tags: for each word their ``numbers`` and ``weights``, and their intercepts.
+    """Linear classifiers of some tags: for each word their ``numbers`` and ``weights``, and their intercepts.
 
-    ``number_of_tag`` is the number of each tag's regression, or -1.
+    ``number_of_tag`` is the number of each tag's classifier, or -1.
     """
 
     starts: Int64s
@@ -123,29 +133,50 @@ def write_evidence_features(values: Floats, references: Floats, out: Floats) -> 
 
 @compiled
 def _write_regression_features(
-    queries: Queries, query: int, regressions: RegressionArrays, tags: Int32s, out: Floats
-) -> None:
-    """Write the last two columns: the clipped log odds w_j . q + b_j of the tag's regression, and if it has one."""
+    queries: Queries, query: int, regressions: RegressionArrays, tags: Int32s, values: Floats, references: Floats,
+    margins: Floats, out: Floats,
+) -> None:  # fmt: skip
+    """Write the last columns: those from the clipped margin w_j . q + b_j of the tag's classifier, and plain scores.
+
+    ``margins`` is scratch memory, with an entry per classifier.
+    """
     starts, numbers, weights = regressions.starts, regressions.numbers, regressions.weights
     number_of_tag = regressions.number_of_tag
-    log_odds = regressions.intercepts.copy()
+    for number in range(margins.shape[0]):
+        margins[number] = regressions.intercepts[number]
     for p in range(queries.starts[query], queries.starts[query + 1]):
         word, weight = queries.words[p], queries.weights[p]
         for entry in range(starts[word], starts[word + 1]):
-            log_odds[numbers[entry]] += weight * weights[entry]
+            margins[numbers[entry]] += weight * weights[entry]
+    first = N_EVIDENCE_FEATURES
     for row in range(tags.shape[0]):
-        number = number_of_tag[tags[row]]
-        out[row, N_EVIDENCE_FEATURES] = min(max(log_odds[number], -MAX_LOG_ODDS), MAX_LOG_ODDS) if number >= 0 else 0.0
-        out[row, N_EVIDENCE_FEATURES + 1] = number >= 0
+        own = number_of_tag[tags[row]]
+        margin = min(max(margins[own], -MAX_MARGIN), MAX_MARGIN) if own >= 0 else 0.0
+        above = max(1 + margin, 0.0) if own >= 0 else 0.0
+        out[row, first] = margin
+        out[row, first + 1] = own >= 0
+        out[row, first + 2] = above * above
+        out[row, first + 3] = margin * math.log(values[row, FREQUENCY] + 0.5)
+        out[row, first + 4] = values[row, CENTROID]
+        out[row, first + 5] = values[row, KNN_VOTE] / max(references[row, TOTAL_KNN_VOTE], 1e-9)
+
+
+def write_features(queries: Queries, evidence: Evidence, regressions: RegressionArrays, out: Floats) -> None:
+    """Write ``out`` (queries, candidates, N_FEATURES) for all candidates of all queries."""
+    _write_features(queries, evidence, regressions, np.empty_like(regressions.intercepts), out)
 
 
 @compiled
-def write_features(queries: Queries, evidence: Evidence, regressions: RegressionArrays, out: Floats) -> None:
-    """Write ``out`` (queries, candidates, N_FEATURES) for all candidates of all queries."""
+def _write_features(
+    queries: Queries, evidence: Evidence, regressions: RegressionArrays, margins: Floats, out: Floats
+) -> None:
     for query in range(out.shape[0]):
         n = evidence.n_found[query]
-        write_evidence_features(evidence.values[query, :n], evidence.references[query, :n], out[query])
-        _write_regression_features(queries, query, regressions, evidence.tags[query, :n], out[query])
+        values, references = evidence.values[query, :n], evidence.references[query, :n]
+        write_evidence_features(values, references, out[query])
+        _write_regression_features(
+            queries, query, regressions, evidence.tags[query, :n], values, references, margins, out[query]
+        )
 
 
 @compiled
@@ -154,7 +185,6 @@ def calibrate(log_odds: float, calibration: Float64s) -> float:
     return 1 / (1 + math.exp(-(calibration[0] + calibration[1] * log_odds + calibration[2] * max(log_odds, 0.0))))
 
 
-@compiled
 def rank_candidates(
     queries: Queries, evidence: Evidence, regressions: RegressionArrays, kinds: Int32s, stacking: StackingArrays,
     which: Int64s, tags: Int32s, probabilities: Float64s,
@@ -164,11 +194,22 @@ def rank_candidates(
     ``which`` is 1 for queries that are short, else 0.
     """
     features = np.empty((evidence.tags.shape[1], N_FEATURES), np.float32)
+    margins = np.empty_like(regressions.intercepts)
+    _rank_candidates(
+        queries, evidence, regressions, kinds, stacking, which, features, margins, tags, probabilities
+    )  # fmt: skip
+
+
+@compiled
+def _rank_candidates(
+    queries: Queries, evidence: Evidence, regressions: RegressionArrays, kinds: Int32s, stacking: StackingArrays,
+    which: Int64s, features: Floats, margins: Floats, tags: Int32s, probabilities: Float64s,
+) -> None:  # fmt: skip
     for query in range(tags.shape[0]):
         found = evidence.tags[query, : evidence.n_found[query]]
         values, references = evidence.values[query, : found.shape[0]], evidence.references[query, : found.shape[0]]
         write_evidence_features(values, references, features)
-        _write_regression_features(queries, query, regressions, found, features)
+        _write_regression_features(queries, query, regressions, found, values, references, margins, features)
         by_kind, offsets = stacking.coefficients[which[query]], stacking.offsets[which[query]]
         n_ranked = 0
         for row in range(found.shape[0]):

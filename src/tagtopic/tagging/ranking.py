@@ -3,15 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 
 from tagtopic._core.arrays import offsets_of
+from tagtopic._core.frames import MAX_HTML_ROWS, frame_of, html_of
 from tagtopic._core.records import Categorical, Records
 from tagtopic._core.strings import StringArray
 
 Ranked = list[tuple[str, float]]
+
+
+@dataclass(frozen=True)
+class RankedTag:
+    """A tag of a document by weight, with its credible interval.
+
+    Attributes
+    ----------
+    tag : str
+        The tag.
+    weight : float
+        Its weight.
+    low, high : float
+        The ends of the interval.
+    place : int
+        The rank from 1. Tags whose intervals overlap that of the heaviest of them have the same: the words do not
+        tell which is heavier.
+
+    Examples
+    --------
+    >>> from tagtopic.tagging import RankedTag
+    >>> RankedTag("space", 0.6, 0.3, 0.8, 1).place
+    1
+    """
+
+    tag: str
+    weight: float
+    low: float
+    high: float
+    place: int
 
 
 class RankedTags(Sequence[Ranked]):
@@ -25,6 +57,10 @@ class RankedTags(Sequence[Ranked]):
         The numbers and weights of document i's tags are at ``starts[i]:starts[i + 1]``.
     tag_names : tuple of str
         The tags by number.
+    low, high : array or None, default=None
+        The ends of the weights' credible intervals, in the order of the weights.
+    ids : sequence of str or None, default=None
+        The ids of the documents; None: their numbers.
 
     Examples
     --------
@@ -36,11 +72,31 @@ class RankedTags(Sequence[Ranked]):
     [('crime', 0.75), ('space', 0.25)]
     """
 
-    def __init__(self, starts: Any, tags: Any, weights: Any, tag_names: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        starts: Any,
+        tags: Any,
+        weights: Any,
+        tag_names: tuple[str, ...],
+        low: Any = None,
+        high: Any = None,
+        ids: StringArray | None = None,
+    ) -> None:
         self._starts, self._tags, self._weights, self._tag_names = starts, tags, weights, tag_names
+        self._low, self._high = low, high
+        self._ids = ids
 
     @classmethod
-    def from_weights(cls, weights: Any, tag_names: tuple[str, ...], n: int | None = None) -> RankedTags:
+    def from_weights(
+        cls,
+        weights: Any,
+        tag_names: tuple[str, ...],
+        n: int | None = None,
+        *,
+        low: Any = None,
+        high: Any = None,
+        ids: StringArray | None = None,
+    ) -> RankedTags:
         """Rank the entries of a CSR matrix of weights.
 
         Parameters
@@ -51,6 +107,10 @@ class RankedTags(Sequence[Ranked]):
             The tags in the columns.
         n : int, optional
             At most this many tags per document.
+        low, high : CSR, optional
+            The ends of the weights' intervals, with entries as those of the weights.
+        ids : StringArray, optional
+            The ids of the documents.
 
         Returns
         -------
@@ -63,7 +123,38 @@ class RankedTags(Sequence[Ranked]):
             rank = np.arange(len(owner)) - np.repeat(weights.indptr[:-1], sizes)
             order, sizes = order[rank < n], np.minimum(sizes, n)
         starts = offsets_of(sizes)
-        return cls(starts, weights.indices[order], weights.data[order], tag_names)
+        lows, highs = (None if bound is None else bound.data[order] for bound in (low, high))
+        return cls(starts, weights.indices[order], weights.data[order], tag_names, lows, highs, ids)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether the weights have intervals."""
+        return self._low is not None
+
+    def with_intervals(self, index: int) -> list[RankedTag]:
+        """Return the tags of a document with their intervals and places.
+
+        Parameters
+        ----------
+        index : int
+            The document.
+
+        Returns
+        -------
+        list of RankedTag
+
+        Raises
+        ------
+        ValueError
+            If the weights have no intervals.
+        """
+        if self._low is None:
+            raise ValueError("these weights have no intervals: rank_tags(X, intervals=0.9) computes them")
+        ranked = self[index]
+        first = int(self._starts[index % len(self)])
+        ends = [bound[first : first + len(ranked)].tolist() for bound in (self._low, self._high)]
+        places = tied_places(*ends)
+        return [RankedTag(*pair, *rest) for pair, *rest in zip(ranked, *ends, places, strict=True)]
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -92,8 +183,26 @@ class RankedTags(Sequence[Ranked]):
         shown = ", ".join(repr(tags) for tags in self[:3])
         return f"[{shown}{', …' if len(self) > 3 else ''}]"
 
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row per document and tag: id, rank, tag and weight; with intervals also low, high and place.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "arrow"} or None, default=None
+            The library; None is pandas if it is installed, else Arrow.
+
+        Returns
+        -------
+        data frame
+        """
+        return frame_of(self.table(self._ids or StringArray.numbered(len(self))), backend)
+
+    def _repr_html_(self) -> str:
+        shown = self.table(self._ids or StringArray.numbered(len(self)))[: MAX_HTML_ROWS + 1]
+        return html_of(shown.column_names, [list(row.values()) for row in shown.to_pylist()])
+
     def table(self, ids: StringArray) -> Any:
-        """Return an Arrow table with the columns id, rank, tag and weight.
+        """Return an Arrow table with the columns id, rank, tag and weight; with intervals also low, high and place.
 
         Parameters
         ----------
@@ -113,4 +222,32 @@ class RankedTags(Sequence[Ranked]):
             "tag": Categorical(self._tags, self._tag_names),
             "weight": np.asarray(self._weights),
         }
+        if self._low is not None:
+            places = [place for d in range(len(self)) for place in self._places(d)]
+            columns |= {"low": np.asarray(self._low), "high": np.asarray(self._high)}
+            columns["place"] = np.array(places, np.int64)
         return Records(columns, lambda i: i).table()
+
+    def _places(self, index: int) -> list[int]:
+        part = slice(self._starts[index], self._starts[index + 1])
+        return tied_places(self._low[part], self._high[part])
+
+
+def tied_places(low: Sequence[float], high: Sequence[float]) -> list[int]:
+    """Return the place of each tag, in the order of their weights, from the ends of their intervals.
+
+    A tag has the place of the heaviest tag before it whose interval overlaps its own; otherwise the next place.
+
+    Examples
+    --------
+    >>> from tagtopic.tagging.ranking import tied_places
+    >>> tied_places([0.5, 0.1, 0.0], [0.9, 0.6, 0.2])
+    [1, 1, 3]
+    """
+    places: list[int] = []
+    leader = 0
+    for i, end in enumerate(high):
+        if i and end < low[leader]:
+            leader = i
+        places.append(leader + 1)
+    return places

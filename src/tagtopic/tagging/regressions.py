@@ -1,95 +1,174 @@
-"""One-vs-rest logistic regressions of common tags, fitted together by stochastic gradient descent.
+"""One-vs-rest linear classifiers of tags, learnt against the documents that are most easily confused.
 
-Nearest neighbours are the best evidence for rare tags; a tag on many documents is identified better by the words that
-set it apart, each with its own weight. The log odds of a tag's regression are one more feature of the tag predictor
-(``features.py``), which learns how much to rely on them. The documents that the predictor is calibrated on are held out
-here, because a document cannot be taken out of a regression afterwards.
+Nearest neighbours and centroids weigh all words alike; a classifier learns which words set a tag apart. The margin of a
+tag's classifier is one more feature of the tag predictor (``features.py``), which learns how much to rely on it.
 
-A document x (a unit vector of weighted words) updates the weights w_j and intercept b_j of every tag j by its error:
+Every tag on MIN_DOCUMENTS documents or more has one. Most documents are easily told from those of a tag and teach
+nothing, so that a tag learns from few: the documents that have it, their nearest neighbours, and some random ones. The
+work then grows with the number of (document, tag) entries, and not with tags x documents.
 
-    r_j = 1 / (1 + exp(-(w_j . x + b_j))) - [the document has tag j]
-    w_j <- w_j - step (r_j x + decay w_j) on the document's words        b_j <- b_j - 0.1 step r_j
+A classifier minimises the squared hinge loss of unit vectors x_i with labels y_i = 1 or -1 and a constant word of
+weight 1 for the intercept,
 
-The tags are independent of each other, so that blocks of them are fitted in any order with the same result.
+    |w|^2 / 2 + C sum_i max(0, 1 - y_i w . x_i)^2,
+
+by coordinate descent in the dual (Hsieh et al. 2008, as in liblinear): w = sum_i a_i y_i x_i, and for each i in turn
+
+    a_i <- max(0, a_i - (y_i w . x_i - 1 + a_i / 2C) / (x_i . x_i + 1 / 2C)).
+
+The tags are independent of each other, so that they are fitted in any order with the same result.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.arrays import Floats, Int32s, Int64s, read_only
-from tagtopic._core.jit import compiled_reordering
-from tagtopic._core.parallel import ThreadPool, cut_rows
+from tagtopic._core.arrays import Floats, Int32s, Int64s, offsets_of, read_only
+from tagtopic._core.jit import compiled
+from tagtopic._core.parallel import ThreadPool, cut_evenly, cut_rows
 from tagtopic.corpus.matrices import is_nondecreasing
 from tagtopic.tagging.features import RegressionArrays
+from tagtopic.tagging.similarity import compute_similarities, kth_largest, largest_positions
+from tagtopic.tagging.training_index import ABSENT, Queries, TrainingIndex, queries_from_vectors
 
-INTERCEPT_STEP = 0.1
-"""Step of the intercepts, relative to that of the weights."""
+MIN_DOCUMENTS = 5
+"""Documents from which a tag has a classifier."""
 
-MIN_DOCUMENTS = 50
-"""A tag on fewer documents has too few examples for a weight per word."""
+COST = 0.5
+"""C: how much an error weighs against the length of w."""
 
-EPOCHS, STEP, DECAY = 8, 4.0, 1e-6
-"""Passes over the documents; the step falls from STEP to a fifth of it."""
+N_NEIGHBOURS = 20
+"""Nearest neighbours of each of a tag's documents that it learns from."""
+
+N_RANDOM = 1000
+"""Random documents that each tag learns from besides."""
+
+MAX_SWEEPS, TOLERANCE = 20, 0.1
+"""Passes over a tag's documents: at most, and the largest change of a violated optimality condition that ends them."""
 
 MAX_ENTRIES = 1 << 22
 """(document, word) entries that are learnt from; more documents are sampled."""
 
-MAX_UPDATES = 1 << 35
-"""Entries x tags x epochs: some ten seconds on two cores. Of more tags the most common are taken."""
-
 MAX_WORDS = 1000
 """Words that a tag keeps: those with the largest absolute weights."""
 
-BLOCK_WEIGHTS, BLOCK_TAGS = 1 << 22, 64
-"""Weights and tags that are fitted together."""
+MIN_WEIGHT = 1e-3
+"""Smaller weights are dropped."""
+
+CHUNK = 128
+"""Documents per task of the neighbour search."""
+
+CHUNK_ENTRIES = 1 << 16
+"""(tag, document) entries per task."""
 
 
-@compiled_reordering
-def sgd_epoch(
-    order: Int64s,
-    starts: Int64s,
-    words: Int32s,
-    values: Floats,
-    tag_starts: Int64s,
-    tags: Int32s,
-    step: float,
-    decay: float,
-    weights: Floats,
-    intercepts: Floats,
-) -> None:
-    """Take one step for each document in ``order``; ``weights`` (words, tags) and ``intercepts`` change in place."""
-    n_tags = intercepts.shape[0]
-    one = weights.dtype.type(1)
-    pace, keep = weights.dtype.type(step), weights.dtype.type(1 - step * decay)
-    intercept_pace = weights.dtype.type(INTERCEPT_STEP * step)
-    errors = np.empty(n_tags, weights.dtype)
-    for d in order:
-        errors[:] = intercepts
-        for p in range(starts[d], starts[d + 1]):
-            row, value = weights[words[p]], values[p]
-            for j in range(n_tags):
-                errors[j] += value * row[j]
-        for j in range(n_tags):
-            errors[j] = one / (one + math.exp(-errors[j]))
-        for p in range(tag_starts[d], tag_starts[d + 1]):
-            errors[tags[p]] -= one
-        for j in range(n_tags):
-            intercepts[j] -= intercept_pace * errors[j]
-        for p in range(starts[d], starts[d + 1]):
-            row, value = weights[words[p]], values[p] * pace
-            for j in range(n_tags):
-                row[j] = keep * row[j] - value * errors[j]
+class Workspace(NamedTuple):
+    """Arrays for one tag at a time: ``weights`` (words) is zero before and after; ``duals`` has room for the documents
+    of any tag, ``touched`` and ``kept`` for every word.
+    """
+
+    weights: Floats
+    duals: Floats
+    touched: Int32s
+    kept: Floats
+
+
+class Fitted(NamedTuple):
+    """For each tag its intercept, the number of words that it keeps, these words and their weights."""
+
+    n_kept: Int64s
+    words: Int32s
+    weights: Floats
+    intercepts: Floats
+
+
+@compiled
+def find_neighbours(index: TrainingIndex, queries: Queries, first: int, last: int, out: Int32s) -> None:
+    """Write the nearest other training documents of queries ``first:last``, or ABSENT."""
+    n_documents = index.document_tag_starts.shape[0] - 1
+    similarity, scratch = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
+    tag_sums, positions = np.empty(index.common_numbers.max() + 1, np.float32), np.empty(n_documents, np.int32)
+    for query in range(first, last):
+        compute_similarities(index, queries, query, similarity, tag_sums)
+        n_found = min(largest_positions(similarity, out.shape[1], positions, scratch), out.shape[1])
+        for k in range(out.shape[1]):
+            out[query, k] = positions[k] if k < n_found else ABSENT
+
+
+@compiled
+def descend(
+    starts: Int64s, words: Int32s, values: Floats, first: int, last: int, documents: Int32s, labels: Floats,
+    cost: float, weights: Floats, duals: Floats,
+) -> float:  # fmt: skip
+    """Fit one tag on ``documents[first:last]``: fill ``weights`` (words, zero before), and return the intercept.
+
+    ``duals`` has room for an entry per document.
+    """
+    diagonal = 0.5 / cost
+    intercept = 0.0
+    for p in range(first, last):
+        duals[p - first] = 0
+    for _sweep in range(MAX_SWEEPS):
+        worst = 0.0
+        for p in range(first, last):
+            d, label = documents[p], labels[p]
+            product, square = intercept, 1.0 + diagonal
+            for entry in range(starts[d], starts[d + 1]):
+                product += weights[words[entry]] * values[entry]
+                square += values[entry] * values[entry]
+            gradient = label * product - 1 + diagonal * duals[p - first]
+            if duals[p - first] == 0 and gradient >= 0:
+                continue
+            worst = max(worst, abs(gradient))
+            new = max(duals[p - first] - gradient / square, 0.0)
+            change = (new - duals[p - first]) * label
+            duals[p - first] = new
+            intercept += change
+            for entry in range(starts[d], starts[d + 1]):
+                weights[words[entry]] += change * values[entry]
+        if worst < TOLERANCE:
+            break
+    return intercept
+
+
+@compiled
+def fit_tags(
+    starts: Int64s, words: Int32s, values: Floats, first: int, last: int, problem_starts: Int64s, documents: Int32s,
+    labels: Floats, cost: float, work: Workspace, out: Fitted,
+) -> None:  # fmt: skip
+    """Fit the tags of problems ``first:last`` and keep the largest weights of each."""
+    weights, duals, touched, kept = work
+    for tag in range(first, last):
+        begin, end = problem_starts[tag], problem_starts[tag + 1]
+        row = tag - first
+        out.intercepts[row] = descend(starts, words, values, begin, end, documents, labels, cost, weights, duals)
+        n_touched = 0
+        for p in range(begin, end):
+            if duals[p - begin] > 0:
+                for entry in range(starts[documents[p]], starts[documents[p] + 1]):
+                    if weights[words[entry]] != 0:
+                        touched[n_touched], kept[n_touched] = words[entry], weights[words[entry]]
+                        weights[words[entry]] = 0
+                        n_touched += 1
+        for i in range(n_touched):
+            weights[i] = abs(kept[i])
+        least = max(kth_largest(weights, n_touched, out.words.shape[1]), np.float32(MIN_WEIGHT))
+        n_kept = 0
+        for i in range(n_touched):
+            if weights[i] >= least and n_kept < out.words.shape[1]:
+                out.words[row, n_kept], out.weights[row, n_kept] = touched[i], kept[i]
+                n_kept += 1
+            weights[i] = 0
+        out.n_kept[row] = n_kept
 
 
 @dataclass(frozen=True, eq=False)
 class TagRegressions:
-    """Weights (words, regressions; CSR), intercepts, and for each tag the number of its regression or -1."""
+    """Weights (words, classifiers; CSR), intercepts, and for each tag the number of its classifier or -1."""
 
     weights: Any
     intercepts: Floats
@@ -97,7 +176,7 @@ class TagRegressions:
 
     @classmethod
     def none(cls, n_words: int, n_tags: int) -> TagRegressions:
-        """Return the regressions of no tag."""
+        """Return the classifiers of no tag."""
         return cls(sp.csr_array((n_words, 0), dtype=np.float32), np.empty(0, np.float32), np.full(n_tags, -1, np.int32))
 
     @classmethod
@@ -106,32 +185,35 @@ class TagRegressions:
         vectors: Any,
         tags: Any,
         rows: Any,
+        neighbours: Int32s,
         random: np.random.Generator,
         n_jobs: int | None,
         *,
+        min_documents: int = MIN_DOCUMENTS,
         max_entries: int = MAX_ENTRIES,
-        max_updates: int = MAX_UPDATES,
         max_words: int = MAX_WORDS,
-        block_tags: int = BLOCK_TAGS,
+        chunk_entries: int = CHUNK_ENTRIES,
     ) -> TagRegressions:
-        """Fit on some rows of ``vectors`` (documents, words) and ``tags`` (documents, tags), both CSR."""
+        """Fit on some rows of ``vectors`` (documents, words) and ``tags`` (documents, tags), both CSR.
+
+        ``neighbours`` are the nearest documents of each document, or ABSENT.
+        """
         rows = random.permutation(rows)
         rows = np.sort(rows[np.cumsum(np.diff(vectors.indptr)[rows]) <= max_entries])
-        vectors, tags = vectors[rows], tags[rows]
-        counts = np.bincount(tags.indices, minlength=tags.shape[1])
-        most_common = np.argsort(-counts, kind="stable")[: max_updates // max(EPOCHS * vectors.nnz, 1)]
-        chosen = np.sort(most_common[counts[most_common] >= MIN_DOCUMENTS])
+        counts = np.bincount(sp.csr_array(tags[rows]).indices, minlength=tags.shape[1])
+        chosen = np.flatnonzero((counts >= min_documents) & (counts < len(rows)))
         if not len(chosen):
             return cls.none(vectors.shape[1], tags.shape[1])
         number_of_tag = np.full(tags.shape[1], -1, np.int32)
         number_of_tag[chosen] = np.arange(len(chosen))
-        orders = [random.permutation(len(rows)) for _ in range(EPOCHS)]
-        fitting = _Fitting(vectors, sp.csr_array(tags)[:, chosen], orders, max_words)
-        width = int(np.clip(BLOCK_WEIGHTS // vectors.shape[1], 8, block_tags))
+        fitting = _Fitting(vectors, _allowed(rows, vectors.shape[0]), sp.csc_array(tags), chosen, neighbours, max_words)
+        seed = int(random.integers(1 << 31))
         with ThreadPool(n_jobs) as pool:
-            parts = pool.map(fitting.fit_block, cut_rows(len(chosen), width))
+            sizes = offsets_of(counts[chosen] * (1 + neighbours.shape[1]) + N_RANDOM)
+            parts = pool.map(lambda part: fitting.fit_part(part, seed), cut_evenly(sizes, chunk_entries))
         weights, intercepts = zip(*parts, strict=True)
-        return cls(sp.csr_array(sp.hstack(weights)), np.concatenate(intercepts), number_of_tag)
+        by_tag = sp.csr_array(sp.vstack(weights, format="csr"))
+        return cls(sp.csr_array(by_tag.T), np.concatenate(intercepts), number_of_tag)
 
     def for_kernels(self) -> RegressionArrays:
         """Return the arrays as the kernels read them."""
@@ -178,35 +260,65 @@ class TagRegressions:
 
 @dataclass(frozen=True)
 class _Fitting:
-    """Documents, their tags that have regressions, and the order of the documents in each epoch."""
+    """Documents, which of them may be learnt from, the tags to fit, and each document's nearest neighbours."""
 
     vectors: Any
+    allowed: Any
     tags: Any
-    orders: list[Any]
+    chosen: Any
+    neighbours: Int32s
     max_words: int
 
-    def fit_block(self, block: tuple[int, int]) -> tuple[Any, Floats]:
-        """Return the weights and intercepts of tags ``block[0]:block[1]``."""
-        first, last = block
-        tags = sp.csr_array(self.tags[:, first:last])
-        share = np.bincount(tags.indices, minlength=last - first) / tags.shape[0]
-        intercepts = np.log((share + 1e-5) / (1 - share + 1e-5)).astype(np.float32)
-        weights = np.zeros((self.vectors.shape[1], last - first), np.float32)
-        documents = (
-            read_only(self.vectors.indptr, np.int64),
-            read_only(self.vectors.indices, np.int32),
-            read_only(self.vectors.data, np.float32),
-            read_only(tags.indptr, np.int64),
-            read_only(tags.indices, np.int32),
-        )
-        for epoch, order in enumerate(self.orders):
-            sgd_epoch(order, *documents, STEP / (1 + epoch / 2), DECAY, weights, intercepts)
-        return self._largest(weights), intercepts
+    def fit_part(self, part: tuple[int, int], seed: int) -> tuple[Any, Floats]:
+        """Return the weights (classifiers, words) and intercepts of the chosen tags ``part[0]:part[1]``."""
+        first, last = part
+        problems = [self._problem(number, np.random.default_rng((seed, number))) for number in range(first, last)]
+        problem_starts = offsets_of(np.array([len(documents) for documents, _ in problems], np.int64))
+        documents, labels = (np.concatenate(arrays) for arrays in zip(*problems, strict=True))
+        n_words, n = self.vectors.shape[1], last - first
+        most = min(self.max_words, n_words)
+        out = Fitted(
+            np.zeros(n, np.int64), np.zeros((n, most), np.int32), np.zeros((n, most), np.float32),
+            np.zeros(n, np.float32),
+        )  # fmt: skip
+        room = int(np.diff(problem_starts).max())
+        work = Workspace(
+            np.zeros(n_words, np.float32), np.empty(room, np.float32), np.empty(n_words, np.int32),
+            np.empty(n_words, np.float32),
+        )  # fmt: skip
+        fit_tags(
+            read_only(self.vectors.indptr, np.int64), read_only(self.vectors.indices, np.int32),
+            read_only(self.vectors.data, np.float32), 0, n, problem_starts, documents, labels, COST, work, out,
+        )  # fmt: skip
+        kept = np.arange(most) < out.n_kept[:, None]
+        weights = sp.csr_array((out.weights[kept], out.words[kept], offsets_of(out.n_kept)), shape=(n, n_words))
+        weights.sort_indices()
+        return weights, out.intercepts
 
-    def _largest(self, weights: Floats) -> Any:
-        """Keep the ``max_words`` largest absolute weights of each column."""
-        size = np.abs(weights)
-        if len(size) > self.max_words:
-            least = np.partition(size, len(size) - self.max_words, axis=0)[len(size) - self.max_words]
-            weights = np.where(size >= least, weights, 0)
-        return sp.csr_array(weights)
+    def _problem(self, number: int, random: np.random.Generator) -> tuple[Int32s, Floats]:
+        """Return the documents that a tag learns from, in random order, and their labels."""
+        tag = self.chosen[number]
+        positive = self.tags.indices[self.tags.indptr[tag] : self.tags.indptr[tag + 1]]
+        positive = positive[self.allowed[positive]]
+        near = self.neighbours[positive].ravel()
+        others = np.concatenate([near[near >= 0], random.integers(len(self.allowed), size=N_RANDOM)])
+        negative = np.setdiff1d(others[self.allowed[others]], positive)
+        documents = np.concatenate([positive, negative]).astype(np.int32)
+        labels = np.repeat(np.array([1, -1], np.float32), [len(positive), len(negative)])
+        order = random.permutation(len(documents))
+        return documents[order], labels[order]
+
+
+def nearest_neighbours(index: TrainingIndex, vectors: Any, n_jobs: int | None, n: int = N_NEIGHBOURS) -> Int32s:
+    """Return the nearest other documents of each document of the index, (documents, n); ABSENT where there are none."""
+    queries = queries_from_vectors(vectors, np.arange(vectors.shape[0]))
+    out = np.empty((vectors.shape[0], n), np.int32)
+    with ThreadPool(n_jobs) as pool:
+        pool.map(lambda part: find_neighbours(index, queries, *part, out), cut_rows(len(out), CHUNK))
+    return out
+
+
+def _allowed(rows: Any, n_documents: int) -> Any:
+    found = np.zeros(n_documents, bool)
+    found[rows] = True
+    return found

@@ -7,15 +7,18 @@ quantised, and the vector units add four rows at a time; all other words have po
 microseconds a document where postings alone take 83.
 
 The k largest values are found without sorting (np.partition takes six seconds to compile). Similarities are float32 and
-not negative. The order of their bits, read as int32, is then their own order, and bits are compared and counted several
-at a time by the vector units.
+not negative. The order of their bits, read as int32, is then their own order, so the k-th largest is found by bisection
+of its bits, and the vector units count the values that reach a number several at a time.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tagtopic._core.arrays import Floats, Int32s, UInt16s
+from tagtopic._core.intrinsics import bits_of, float_of
 from tagtopic._core.jit import compiled, compiled_reordering
 from tagtopic.tagging.training_index import Queries, TrainingIndex
 
@@ -34,7 +37,8 @@ def compute_similarities(
 
     A query that is itself in the index has similarity 0 with itself, and is left out of the sums.
     """
-    similarity[:] = 0
+    for i in range(similarity.shape[0]):
+        similarity[i] = 0
     _add_frequent_words(index, queries, query, similarity)
     _add_other_words(index, queries, query, similarity)
     total = _fill_tag_sums(index, queries, query, tag_sums)
@@ -47,29 +51,40 @@ def compute_similarities(
 def _add_frequent_words(index: TrainingIndex, queries: Queries, query: int, similarity: Floats) -> None:
     """Add the products of the frequent words, from their dense rows."""
     rows, scales = index.dense_weights, index.dense_scales
-    chosen = np.zeros(4, np.int64)
-    weights = np.zeros(4, np.float32)
+    none = np.float32(0)
+    r0 = r1 = r2 = r3 = np.int64(0)
+    w0 = w1 = w2 = w3 = none
     n = 0
     for p in range(queries.starts[query], queries.starts[query + 1]):
         row = index.frequent_numbers[queries.words[p]]
-        if row >= 0:
-            chosen[n], weights[n] = row, queries.weights[p] * scales[row]
-            n += 1
-            if n == 4:
-                _add_four_rows(rows[chosen[0]], rows[chosen[1]], rows[chosen[2]], rows[chosen[3]], weights, similarity)
-                n = 0
+        if row < 0:
+            continue
+        weight = queries.weights[p] * scales[row]
+        if n == 0:
+            r0, w0 = np.int64(row), weight
+        elif n == 1:
+            r1, w1 = np.int64(row), weight
+        elif n == 2:
+            r2, w2 = np.int64(row), weight
+        else:
+            r3, w3 = np.int64(row), weight
+        n += 1
+        if n == 4:
+            _add_four_rows(rows, r0, r1, r2, r3, w0, w1, w2, w3, similarity)
+            w0 = w1 = w2 = w3 = none
+            n = 0
     if n > 0:
-        weights[n:] = 0
-        _add_four_rows(rows[chosen[0]], rows[chosen[1]], rows[chosen[2]], rows[chosen[3]], weights, similarity)
+        _add_four_rows(rows, r0, r1, r2, r3, w0, w1, w2, w3, similarity)
 
 
 @compiled_reordering
-def _add_four_rows(r0: UInt16s, r1: UInt16s, r2: UInt16s, r3: UInt16s, weights: Floats, out: Floats) -> None:
-    """``out += weights @ [r0, r1, r2, r3]``."""
-    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
+def _add_four_rows(
+    rows: UInt16s, r0: Any, r1: Any, r2: Any, r3: Any, w0: Any, w1: Any, w2: Any, w3: Any, out: Floats
+) -> None:
+    """``out += [w0, w1, w2, w3] @ rows[[r0, r1, r2, r3]]``."""
     for i in range(out.shape[0]):
-        first = w0 * np.float32(r0[i]) + w1 * np.float32(r1[i])
-        out[i] += first + w2 * np.float32(r2[i]) + w3 * np.float32(r3[i])
+        first = w0 * np.float32(rows[r0, i]) + w1 * np.float32(rows[r1, i])
+        out[i] += first + w2 * np.float32(rows[r2, i]) + w3 * np.float32(rows[r3, i])
 
 
 @compiled_reordering
@@ -88,7 +103,8 @@ def _add_other_words(index: TrainingIndex, queries: Queries, query: int, similar
 @compiled
 def _fill_tag_sums(index: TrainingIndex, queries: Queries, query: int, tag_sums: Floats) -> float:
     """Fill ``tag_sums`` for the common tags; return the product with the sum of all documents."""
-    tag_sums[:] = 0
+    for j in range(tag_sums.shape[0]):
+        tag_sums[j] = 0
     total = 0.0
     for p in range(queries.starts[query], queries.starts[query + 1]):
         word, weight = queries.words[p], queries.weights[p]
@@ -111,72 +127,72 @@ def _leave_out(index: TrainingIndex, document: int, similarity: Floats, tag_sums
 
 
 @compiled
-def kth_largest(values: Floats, k: int) -> float:
-    """Return the k-th largest value, or 0 if there are fewer than k."""
-    bits = np.array([_kth_largest_bits(values.view(np.int32), k)], np.int32)
-    return float(bits.view(np.float32)[0])
+def kth_largest(values: Floats, n: int, k: int) -> Any:
+    """Return the k-th largest of the first n values by bisection of its bits, or 0 if there are fewer than k."""
+    if k > n:
+        return float_of(0)
+    largest = values[0]
+    for i in range(n):
+        largest = max(largest, values[i])
+    low, high = np.int64(0), np.int64(bits_of(largest)) + 1  # at least k values are >= low, fewer are >= high
+    while high - low > 1:
+        middle = (low + high) // 2
+        least = float_of(middle)
+        n_reach = 0
+        for i in range(n):
+            n_reach += values[i] >= least
+        if n_reach >= k:
+            low = middle
+        else:
+            high = middle
+    return float_of(low)
 
 
 @compiled
-def largest_positions(values: Floats, k: int, positions: Int32s) -> int:
+def largest_positions(values: Floats, k: int, positions: Int32s, scratch: Floats) -> int:
     """Write the positions of the k largest positive values, ascending, and return their number.
 
-    Values equal to the k-th largest are all included. ``positions`` has room for every value.
+    Values equal to the k-th largest are all included. ``positions`` and ``scratch`` have room for every value.
     """
-    bits = values.view(np.int32)
-    n_found = _positions_at_least(bits, max(lower_bound_of_kth(bits, k), 1), positions)
-    least = _kth_largest_bits(bits[positions[:n_found]], k)
+    least = max(lower_bound_of_kth(values, k, scratch), float_of(1))
+    n_found = _positions_at_least(values, least, positions)
+    for i in range(n_found):
+        scratch[i] = values[positions[i]]
+    least = kth_largest(scratch, n_found, k)
     n_kept = 0
-    for position in positions[:n_found]:
-        if bits[position] >= least:
-            positions[n_kept] = position
+    for i in range(n_found):
+        if scratch[i] >= least:
+            positions[n_kept] = positions[i]
             n_kept += 1
     return n_kept
 
 
 @compiled
-def _kth_largest_bits(values: Int32s, k: int) -> int:
-    """Return the k-th largest of non-negative values by bisection, or 0 if there are fewer than k."""
-    if k > values.shape[0]:
-        return 0
-    low, high = 0, int(values.max()) + 1  # at least k values are >= low, fewer are >= high
-    while high - low > 1:
-        middle = (low + high) // 2
-        n_reach = 0
-        for i in range(values.shape[0]):
-            n_reach += values[i] >= middle
-        if n_reach >= k:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@compiled
-def lower_bound_of_kth(values: Int32s, k: int) -> int:
+def lower_bound_of_kth(values: Floats, k: int, scratch: Floats) -> Any:
     """Return a number that at least k values reach, or 0: the k-th largest maximum of interleaved strata.
 
-    Stratum i has the values i, i + n_strata, i + 2 n_strata, ….
+    Stratum i has the values i, i + n_strata, i + 2 n_strata, …. ``scratch`` has room for every value.
     """
     n_strata = min(STRATA * k, values.shape[0])
-    largest = values[:n_strata].copy()
+    for i in range(n_strata):
+        scratch[i] = values[i]
     for start in range(n_strata, values.shape[0], n_strata):
         part = values[start : start + n_strata]
         for i in range(part.shape[0]):
-            largest[i] = max(largest[i], part[i])
-    return _kth_largest_bits(largest, k)
+            scratch[i] = max(scratch[i], part[i])
+    return kth_largest(scratch, n_strata, k)
 
 
 @compiled
-def _positions_at_least(values: Int32s, least: int, positions: Int32s) -> int:
+def _positions_at_least(values: Floats, least: Any, positions: Int32s) -> int:
     """Write the positions of the values that are at least ``least``, ascending, and return their number."""
     n_positions = 0
     for start in range(0, values.shape[0], STRIDE):
         part = values[start : start + STRIDE]
-        most = part[0]
+        reached = False
         for i in range(part.shape[0]):
-            most = max(most, part[i])
-        if most >= least:
+            reached |= part[i] >= least
+        if reached:
             for i in range(part.shape[0]):
                 if part[i] >= least:
                     positions[n_positions] = start + i

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.arrays import Floats, Int32s, Int64s, UInt16s, offsets_of, read_only
+from tagtopic._core.arrays import SMALL, Float64s, Floats, Int32s, Int64s, UInt16s, offsets_of, owners_of, read_only
 from tagtopic._core.jit import compiled
 from tagtopic._core.parallel import ThreadPool, cut_evenly
 from tagtopic.corpus.matrices import column_counts, is_nondecreasing
@@ -170,13 +170,23 @@ def _weight_entries(starts: Int64s, words: Int32s, counts: Int32s | Floats, idf:
             weights[p] = np.float64(weights[p]) / norm
 
 
+def _few_weights(starts: Int64s, words: Int32s, counts: Int32s | Floats, idf: Floats) -> Floats:
+    """Return what ``_weight_entries`` fills, by NumPy."""
+    amounts, owners = counts.astype(np.float32), owners_of(starts)
+    weights = amounts * np.float32(1 + SATURATION) / (amounts + np.float32(SATURATION)) * idf[words]
+    squares = np.bincount(owners, weights.astype(np.float64) ** 2, len(starts) - 1)
+    return np.asarray(weights / np.maximum(np.sqrt(squares), 1e-12)[owners], np.float32)
+
+
 @compiled
 def _fill_squared_norms(
-    tag_starts: Int64s, tag_documents: Int32s, starts: Int64s, words: Int32s, weights: Floats, n_words: int,
+    tag_starts: Int64s, tag_documents: Int32s, starts: Int64s, words: Int32s, weights: Floats, total: Float64s,
     first: int, last: int, squared_norms: Floats,
 ) -> None:  # fmt: skip
-    """For tags ``first:last``, compute the squared norm of the sum of their documents' vectors."""
-    total = np.zeros(n_words)
+    """For tags ``first:last``, compute the squared norm of the sum of their documents' vectors.
+
+    ``total`` (words) is zero before and after.
+    """
     for j in range(first, last):
         squared = 0.0
         for p in range(tag_starts[j], tag_starts[j + 1]):
@@ -211,6 +221,8 @@ def _vector_entries(counts: Any, first: int, last: int, idf: Floats) -> tuple[In
     starts = read_only(counts.indptr[first : last + 1] - begin, np.int64)
     words = read_only(counts.indices[begin:end], np.int32)
     amounts = read_only(counts.data[begin:end], np.int32 if counts.dtype == np.int32 else np.float32)
+    if len(words) <= SMALL:
+        return starts, words, _few_weights(starts, words, amounts, idf)
     weights = np.empty(end - begin, np.float32)
     _weight_entries(starts, words, amounts, read_only(idf, np.float32), weights)
     return starts, words, weights
@@ -233,6 +245,20 @@ def queries_from_counts(counts: Any, first: int, last: int, idf: Floats) -> Quer
     starts, words, weights = _vector_entries(counts, first, last, idf)
     rows = read_only(np.full(last - first, ABSENT), np.int64), read_only(np.arange(last - first), np.int64)
     return Queries(starts, words, read_only(weights), *rows)
+
+
+def take_queries(queries: Queries, chosen: Any) -> Queries:
+    """Return some queries, each with all of its words."""
+    sizes = np.diff(queries.starts)[chosen]
+    starts = offsets_of(sizes)
+    entries = np.arange(starts[-1]) + np.repeat(queries.starts[chosen] - starts[:-1], sizes)
+    return Queries(
+        read_only(starts, np.int64),
+        read_only(queries.words[entries], np.int32),
+        read_only(queries.weights[entries], np.float32),
+        read_only(queries.training_rows[chosen], np.int64),
+        read_only(np.arange(len(chosen)), np.int64),
+    )
 
 
 def subsample_words(counts: Any, fewer_than: int, random: np.random.Generator) -> Any:
@@ -296,10 +322,15 @@ def build_index(
     squared_norms = np.zeros(tags.shape[1], np.float32)
 
     def fill(part: tuple[int, int]) -> None:
-        _fill_squared_norms(tag_starts, documents, starts, words, weights, vectors.shape[1], *part, squared_norms)
+        total = np.zeros(vectors.shape[1])
+        _fill_squared_norms(tag_starts, documents, starts, words, weights, total, *part, squared_norms)
 
-    with ThreadPool(n_jobs) as pool:
-        pool.map(fill, cut_evenly(tag_starts, CHUNK_ENTRIES))
+    if max(len(words), len(documents)) <= SMALL:
+        sums = sp.csr_array(by_tag.T, dtype=np.float64) @ vectors
+        squared_norms[:] = sums.multiply(sums).sum(axis=1)
+    else:
+        with ThreadPool(n_jobs) as pool:
+            pool.map(fill, cut_evenly(tag_starts, CHUNK_ENTRIES))
     stored = {
         "posting_starts": by_word.indptr,
         "posting_documents": by_word.indices,

@@ -201,7 +201,7 @@ def test_an_update_does_not_depend_on_the_current_pi(parameters: Parameters, ope
 
 @pytest.mark.parametrize(
     ("name", "average"),
-    [("gradient", "weighted"), ("components", "weighted"), ("average", "weighted"), ("average", "plain")],
+    [("gradient", "weighted"), ("components", "weighted"), ("average", "weighted"), ("plain-average", "weighted")],
 )
 def test_a_partition_without_documents_changes_nothing(
     name: str, average: str, parameters: Parameters, open_session: Open

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.explore.conftest import explorer, hostile
+from tests.explore.conftest import analysed, explorer, hostile
 
 from tagtopic.explore import Explorer, ReportLimits, write_report
 
-__all__ = ["explorer", "hostile"]  # fixtures
+__all__ = ["analysed", "explorer", "hostile"]  # fixtures
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -39,7 +39,7 @@ def browser() -> Iterator[Any]:
 
 
 @contextmanager
-def served(explorer: Explorer) -> Iterator[str]:
+def served(explorer: Explorer, token: str | None = None) -> Iterator[str]:
     """The address of a running service."""
     import uvicorn
 
@@ -47,7 +47,7 @@ def served(explorer: Explorer) -> Iterator[str]:
 
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(explorer), log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(create_app(explorer, token=token), log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:
@@ -62,6 +62,14 @@ def served(explorer: Explorer) -> Iterator[str]:
 def address(explorer: Explorer) -> Iterator[str]:
     _ = explorer.audit
     with served(explorer) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def analysed_address(analysed: Explorer) -> Iterator[str]:
+    analysed.analyses.effects("region")
+    analysed.analyses.trends()
+    with served(analysed) as address:
         yield address
 
 
@@ -98,7 +106,7 @@ WINDOW = {"width": 1200, "height": 900}
 def opened(browser: Any) -> Iterator[Any]:
     """A page in a new context that records console errors, failed requests and dialogs."""
     context = browser.new_context(viewport=WINDOW)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)  # the first of a kind of page may compile kernels on a busy machine
     page = context.new_page()
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

@@ -19,9 +19,25 @@ VIEWS = {
     "document": ("/documents/3", "letter 3"),
     "try": ("/try?text=A+monster+fears+the+storm&tag=author%3AMary", "Try it"),
     "audit": ("/audit", "Audit"),
+    "maps": ("/map", "Maps"),
+    "search": ("/search?query=storm", "Search"),
+    "API": ("/api/v1/docs", "API"),
     "compare": ("/compare", "Model comparison"),
     "error": ("/topics/99", "Not found"),
 }
+
+ANALYSES = {
+    "overview with groups": ("/", "analysed"),
+    "effects": ("/effects", "Effects of region"),
+    "trends": ("/trends", "Topics over time"),
+    "groups": ("/hierarchy", "Groups of topics"),
+}
+
+
+@pytest.fixture
+def view_address(request: pytest.FixtureRequest, view: str) -> str:
+    """The address of the service that has a view."""
+    return str(request.getfixturevalue("analysed_address" if view in ANALYSES else "address"))
 
 
 def serious_violations(page: Any) -> list[str]:
@@ -42,20 +58,20 @@ def ignore_not_found(page: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", VIEWS)
-def test_views_are_accessible(shared_page: Any, address: str, view: str, scheme: str) -> None:
-    path, title = VIEWS[view]
+@pytest.mark.parametrize("view", [*VIEWS, *ANALYSES])
+def test_views_are_accessible(shared_page: Any, view_address: str, view: str, scheme: str) -> None:
+    path, title = (VIEWS | ANALYSES)[view]
     shared_page.emulate_media(color_scheme=scheme)
-    shared_page.goto(address + path)
+    shared_page.goto(view_address + path)
     assert title in shared_page.locator("h1").inner_text()
     assert serious_violations(shared_page) == []
     ignore_not_found(shared_page)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_views_fit_a_phone(shared_page: Any, address: str, view: str) -> None:
+@pytest.mark.parametrize("view", [*VIEWS, *ANALYSES])
+def test_views_fit_a_phone(shared_page: Any, view_address: str, view: str) -> None:
     shared_page.set_viewport_size({"width": 360, "height": 740})
-    shared_page.goto(address + VIEWS[view][0])
+    shared_page.goto(view_address + (VIEWS | ANALYSES)[view][0])
     assert shared_page.evaluate("document.documentElement.scrollWidth") <= 360
     for table in shared_page.locator("table").all():
         width, room, scrolls = table.evaluate(
@@ -92,7 +108,7 @@ def test_suggestions_close_on_escape(page: Any, address: str) -> None:
     page.keyboard.press("Escape")
     assert page.get_by_role("option").count() == 0
     page.keyboard.press("Enter")  # submits the search, which needs no script
-    page.wait_for_url(re.compile(r"/tags\?query=author$"))
+    page.wait_for_url(re.compile(r"/search\?query=author$"))
     assert page.get_by_role("link", name="author:Ada").count() == 1
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import datetime
 import decimal
+import difflib
 import re
 import uuid
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tagtopic.corpus.builder import BATCH_CHARACTERS, BATCH_ROWS, DocumentBatch
@@ -22,11 +24,21 @@ LISTS = (list, tuple, set, frozenset)
 CACHE_SIZE = 1 << 18
 """Distinct cells of a column of tags whose tags are cached."""
 
-SEPARATORS = {";": 0.2, "|": 0.2, ",": 0.5}
-"""Possible separators of tags, and the share of distinct cells from which on they are reported: names have commas."""
+SEPARATORS = (";", "|", ",")
+"""Possible separators of tags."""
 
-MIN_DISTINCT = 10
-"""Distinct cells from which on separators are looked for."""
+MIN_SHARE = 0.2
+"""The share of the distinct cells with a separator from which on it is reported."""
+
+MIN_RECURRING = 0.5
+"""The share of the cells with a comma whose parts occur in other cells, from which on it separates tags: in names such
+as "Kissinger, Henry A." it does not, and few of their parts recur."""
+
+MAX_EXAMINED = 2000
+"""Distinct cells in which separators are looked for."""
+
+MAX_TITLE = 500
+"""Characters of a title that are kept."""
 
 PATIENCE = 1000
 """Records of JSON Lines, which need not have every column, before a column counts as missing."""
@@ -118,8 +130,7 @@ class TagColumn:
         self._cache_size = cache_size
         self._separator = separator
         self._cache: dict[str, tuple[str, ...]] = {}
-        self._n_texts = 0
-        self._n_with_separator = dict.fromkeys(SEPARATORS, 0)
+        self._examined: dict[str, None] = {}
 
     def tags_of(self, value: Any) -> list[str]:
         """Return the tags in a cell, without null and blank ones."""
@@ -142,30 +153,39 @@ class TagColumn:
         parts = parse_list(text)
         if parts is None:
             parts = text.split(self._separator) if self._separator else [text]
-            self._count_separators(text)
+            if len(self._examined) < MAX_EXAMINED:
+                self._examined[text] = None
         cleaned = (_storable(" ".join(part.split())) for part in parts)
         return [self._with_kind(tag) for tag in cleaned if tag]
 
-    def _count_separators(self, text: str) -> None:
-        self._n_texts += 1
-        for separator in SEPARATORS:
-            self._n_with_separator[separator] += separator in text
-
     def separator_warning(self) -> str | None:
         """Return a warning if no separator was given and many distinct cells seem to have one."""
-        if self._separator is not None or self._n_texts < MIN_DISTINCT:
+        if self._separator is not None:
             return None
-        for separator, least in SEPARATORS.items():
-            share = self._n_with_separator[separator] / self._n_texts
-            if share >= least:
-                return (
-                    f"column {self.name!r}: {share:.0%} of its different tags have a {separator!r} in them; if it "
-                    f"stands between tags, tag_separator={separator!r} (--tag-separator) splits them"
-                )
+        for separator in SEPARATORS:
+            found = [text for text in self._examined if separator in text]
+            if len(found) < max(2, MIN_SHARE * len(self._examined)):
+                continue
+            if separator == "," and not _parts_recur(found, self._examined):
+                continue
+            return (
+                f"column {self.name!r}: {len(found) / len(self._examined):.0%} of its different tags have a "
+                f"{separator!r} in them, such as {found[0]!r:.60}; if it stands between tags, "
+                f"tag_separator={separator!r} (--tag-separator) splits them"
+            )
         return None
 
     def _with_kind(self, tag: str) -> str:
         return tag if self.name == TAGS_COLUMN or HAS_KIND.match(tag) else f"{self.name}:{tag}"
+
+
+def _parts_recur(cells: list[str], all_cells: Iterable[str]) -> bool:
+    """Whether the parts between the commas of most cells occur in other cells too, all or (of three or more) half."""
+    parts = [[part.strip() for part in cell.split(",")] for cell in cells]
+    uses = Counter(part for cell in all_cells for part in {part.strip() for part in cell.split(",")})
+    shares = [(len(cell), sum(uses[part] > 1 for part in cell) / len(cell)) for cell in parts]
+    recurring = sum(share == 1 or (n > 2 and share >= 0.5) for n, share in shares)
+    return recurring >= MIN_RECURRING * len(cells)
 
 
 def parse_list(text: str) -> list[str] | None:
@@ -213,6 +233,7 @@ class DocumentBatcher:
         ]
         self._text_columns = options.text_columns
         self._id_column = "id" if options.id is None else options.id
+        self._title_column = "title" if options.title is None else options.title
         self._unseen = set(options.required_columns)
         self._seen: dict[str, None] = {}
         self._n_records = 0
@@ -225,6 +246,7 @@ class DocumentBatcher:
         self._texts: list[str] = []
         self._tags: list[list[str]] = []
         self._ids: list[str] = []
+        self._titles: list[str] = []
         self._size = 0
 
     def start_file(self) -> None:
@@ -237,7 +259,7 @@ class DocumentBatcher:
         """Raise if the file has records and none of them has a text: its documents would be empty."""
         if self._lacks_text and self._n_in_file:
             missing = sorted({*self._text_columns, *self._unseen})
-            raise missing_columns(missing, list(self._seen_in_file), where, "in all rows up to here, ")
+            raise missing_columns(missing, list(self._seen_in_file), where, self._examined(self._n_in_file))
 
     def expect(self, columns: list[str], where: str) -> list[str]:
         """Check the columns of a source that declares them; return those to read."""
@@ -270,14 +292,18 @@ class DocumentBatcher:
         self._lacks_text = not any(column in record for column in self._text_columns)
         self._seen_in_file.update(dict.fromkeys(map(str, record)))
         if self._patience is not None and self._n_in_file >= self._patience:
-            self.check_file(where)
+            self.check_file(_file_of(where))
 
     def _look_for_columns(self, record: Mapping[str, Any], where: str) -> None:
         self._n_records += 1
         self._unseen.difference_update(record)
         self._seen.update(dict.fromkeys(map(str, record)))
         if self._patience is not None and self._n_records >= self._patience:
-            self.check_all_seen(where)
+            self.check_all_seen(_file_of(where))
+
+    @staticmethod
+    def _examined(n: int) -> str:
+        return "in its only row " if n == 1 else f"in its first {n:,} rows "
 
     @property
     def unseen(self) -> list[str]:
@@ -292,7 +318,7 @@ class DocumentBatcher:
     def check_all_seen(self, where: str) -> None:
         """Raise if there were records and none had one of the required columns."""
         if self.unseen:
-            raise missing_columns(self.unseen, self.seen, where, "in all rows up to here, ")
+            raise missing_columns(self.unseen, self.seen, where, self._examined(self._n_records))
 
     def separator_warnings(self) -> list[str]:
         """Return a warning for each column whose tags seem to be several in one."""
@@ -308,10 +334,20 @@ class DocumentBatcher:
             tags += _cell(record, column.name, column.tags_of)
         document = _cell(record, self._id_column, id_of)
         self._texts.append(texts[0] if len(texts) == 1 else PARAGRAPH_SEPARATOR.join(texts))
+        self._titles.append(self._title(record))
         self._tags.append(tags)
         self._ids.append(str(self.n_documents) if document is None else document)
         self._size += len(self._texts[-1])
         self.n_documents += 1
+
+    def _title(self, record: Mapping[str, Any]) -> str:
+        """The title; "" if there is none, or a column that is only guessed holds something else."""
+        value = record.get(self._title_column)
+        if isinstance(value, str):
+            return " ".join(value[:MAX_TITLE].split())
+        if self.options.title is None:
+            return ""
+        return " ".join((_cell(record, self._title_column, scalar_of) or "")[:MAX_TITLE].split())
 
     @property
     def is_full(self) -> bool:
@@ -325,7 +361,7 @@ class DocumentBatcher:
 
     def take(self) -> DocumentBatch:
         """Return the documents since the last batch."""
-        batch = DocumentBatch(self._texts, self._tags, self._ids)
+        batch = DocumentBatch(self._texts, self._tags, self._ids, titles=self._titles)
         self._start_batch()
         return batch
 
@@ -337,8 +373,15 @@ def _cell(record: Mapping[str, Any], column: str, read: Any) -> Any:
         raise BadRow(f"column {column!r} {bad}") from None
 
 
+def _file_of(where: str) -> str:
+    """The file of a place in it: a column that is missing is not missing in one line only."""
+    return re.sub(r", (line|row) \d+$", "", where)
+
+
 def missing_columns(missing: list[str], columns: list[str], where: str, those: str = "") -> ReadError:
-    """Return the error for missing columns."""
+    """Return the error for missing columns, with similar names."""
     named = ", ".join(map(repr, missing))
     there = ", ".join(map(repr, columns[:50])) + (", …" if len(columns) > 50 else "")
-    return ReadError(f"{where} has no column {named}; {those}the columns are {there or '(none)'}")
+    near = [name for column in missing for name in difflib.get_close_matches(column, columns, 1)]
+    hint = f" (is it {', '.join(map(repr, near))}?)" if near else ""
+    return ReadError(f"{where} has no column {named}{hint}; {those}the columns are {there or '(none)'}")

@@ -131,6 +131,75 @@ def json_records(lines: Lines | PeekableLines) -> Iterator[Record]:
         yield number, line if isinstance(line, BadRow) else _json_object(line, first=i == 0)
 
 
+def array_records(lines: Lines | PeekableLines) -> Iterator[Record]:
+    """Yield the objects of one JSON array, which may span any number of lines, with the line where each begins.
+
+    After something that is not JSON nothing more can be read.
+    """
+    decoder = _ArrayDecoder()
+    for number, line in _filled_lines(lines):
+        if isinstance(line, BadRow):
+            yield number, line
+            return
+        yield from decoder.decode(number, line)
+        if decoder.failed:
+            return
+    yield from decoder.decode(0, None)
+
+
+class _ArrayDecoder:
+    """Decodes the objects of a JSON array from its lines; what is not complete yet is kept.
+
+    An object that is not complete is tried again only when the text has doubled, so that many lines take linear time.
+    """
+
+    def __init__(self, max_length: int = MAX_LINE) -> None:
+        self.failed = False
+        self._decode = json.JSONDecoder().raw_decode
+        self._parts: list[str] = []
+        self._length = 0
+        self._try_from = 0
+        self._number = 0
+        self._is_open = False
+        self._max_length = max_length
+
+    def decode(self, number: int, line: str | None) -> Iterator[Record]:
+        """Yield the objects that are complete with one more line; None is the end of the file."""
+        if not self._parts:
+            self._number = number
+        self._parts.append(line or "")
+        self._length += len(self._parts[-1])
+        if line is not None and self._length < self._try_from:
+            return
+        text, start = "".join(self._parts), 0
+        while (start := self._next_object(text, start)) < len(text):
+            try:
+                if text[start] != "{":
+                    raise ValueError(f"{text[start : start + 20]!r} where an object should be")
+                value, end = self._decode(text, start)
+            except (ValueError, RecursionError) as error:
+                is_partial = line is not None and text[start] == "{" and len(text) - start <= self._max_length
+                if not is_partial:
+                    self.failed = True
+                    yield self._number, BadRow(f"is not JSON: {str(error)[:200]}")
+                    return
+                break
+            yield self._number, value
+            self._number += text.count("\n", start, end)
+            start = end
+        self._parts = [text[start:]] if start < len(text) else []
+        self._length = len(text) - start
+        self._try_from = 2 * self._length
+
+    def _next_object(self, text: str, start: int) -> int:
+        """The position after white space, commas and the brackets of the array."""
+        while start < len(text) and (text[start].isspace() or text[start] in (",]" if self._is_open else "[")):
+            self._is_open |= text[start] == "["
+            self._number += text[start] == "\n"
+            start += 1
+        return start
+
+
 def text_records(lines: Lines | PeekableLines) -> Iterator[Record]:
     """Yield one text per line, as the column `text`; blank lines are no records."""
     for number, line in _filled_lines(lines):
@@ -167,6 +236,12 @@ class PeekableLines(Iterator[str]):
         """Whether the first line looks like a JSON object."""
         return isinstance(self._first, str) and self._first.lstrip().startswith("{")
 
+    @property
+    def is_json_array(self) -> bool:
+        """Whether the first line looks like the beginning of a JSON array of objects."""
+        start = self._first.lstrip() if isinstance(self._first, str) else ""
+        return start.startswith("[") and start[1:].lstrip()[:1] in ("", "{", "]")
+
     def __next__(self) -> str:
         first, self._first = self._first, None
         if first is None:
@@ -191,8 +266,6 @@ def _json_object(line: str, *, first: bool) -> Mapping[str, Any] | BadRow:
 
 def _hint(first: str) -> str:
     """Return a hint at the format of the file, by its first line."""
-    if first.lstrip().startswith("["):
-        return "; the file looks like one JSON array, but one object a line is needed"
     if first.lstrip().startswith("{"):
         return ""
     return '; if it is of another format name that, as in format="csv" (--format csv)'

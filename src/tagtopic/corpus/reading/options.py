@@ -35,6 +35,9 @@ class DocumentOptions:
         it has the form `kind:value` or the column is called `tags`. None: the column `tags`, if there is one.
     id : str, default=None
         The column of ids. None: the column `id`, if there is one, else the position.
+    title : str, default=None
+        The column of titles, which stand beside ids in lists. None: the column `title`, if there is one, else the first
+        words of the text.
     tag_separator : str, default=None
         The string at which strings of tags are split.
     format : str, default=None
@@ -47,6 +50,7 @@ class DocumentOptions:
     text: str | Iterable[str] = "text"
     tags: str | Iterable[str] | None = None
     id: str | None = None
+    title: str | None = None
     tag_separator: str | None = None
     format: str | None = None
     on_error: str = "raise"
@@ -77,16 +81,22 @@ class DocumentOptions:
     @property
     def names_columns(self) -> bool:
         """Whether columns are named, so that the source must have records."""
-        return self.text_columns != ("text",) or bool(self.tag_columns) or self.id is not None
+        return self.text_columns != ("text",) or bool(self.tag_columns) or bool(self._named)
 
     @property
     def required_columns(self) -> tuple[str, ...]:
         """The columns that must exist."""
-        return (*self.text_columns, *(self.tag_columns or ()), *((self.id,) if self.id is not None else ()))
+        return (*self.text_columns, *(self.tag_columns or ()), *self._named)
+
+    @property
+    def _named(self) -> tuple[str, ...]:
+        """The columns of ids and titles, if they are named."""
+        return tuple(column for column in (self.id, self.title) if column is not None)
 
     def select_columns(self, columns: Iterable[str]) -> list[str]:
         """Return those of the columns that are read."""
-        optional = (("tags",) if self.tag_columns is None else ()) + (("id",) if self.id is None else ())
+        defaults = {"tags": self.tag_columns, "id": self.id, "title": self.title}
+        optional = [name for name, given in defaults.items() if given is None]
         wanted = {*self.required_columns, *optional}
         return [column for column in columns if column in wanted]
 

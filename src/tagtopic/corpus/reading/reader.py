@@ -12,7 +12,7 @@ from os.path import commonpath
 from pathlib import Path
 from typing import IO, Any
 
-from tagtopic._core.display import BAR, REMAINING, progress_bar, shows_progress, warn
+from tagtopic._core.display import BAR, REMAINING, progress_display, warn
 from tagtopic._core.files import TemporaryFolder
 from tagtopic.corpus import storage
 from tagtopic.corpus.builder import BATCH_CHARACTERS, BATCH_ROWS, CorpusBuilder, DocumentBatch
@@ -27,6 +27,7 @@ from tagtopic.corpus.reading.lines import (
     Lines,
     PeekableLines,
     Record,
+    array_records,
     json_records,
     text_records,
 )
@@ -36,6 +37,7 @@ from tagtopic.corpus.text.rules import TagRules, TextRules
 from tagtopic.corpus.vocabulary import fixed_vocabulary
 
 LINE_FORMATS = ("jsonl", "csv", "tsv", "text")
+COLUMNAR = {"parquet": tables.parquet_table, "arrow": tables.arrow_table, "excel": tables.excel_table}
 EITHER = "either"
 """JSON Lines or plain text, by the first line."""
 
@@ -114,11 +116,8 @@ class ReadProgressBar(ReadProgress):
 
 @contextmanager
 def _read_progress(shown: bool | None) -> Iterator[ReadProgress]:
-    if not shows_progress(shown):
-        yield ReadProgress()
-        return
-    with progress_bar("{task.description}", BAR, "{task.fields[done]}", REMAINING) as progress:
-        yield ReadProgressBar(progress)
+    with progress_display(shown, "{task.description}", BAR, "{task.fields[done]}", REMAINING) as progress:
+        yield ReadProgress() if progress is None else ReadProgressBar(progress)
 
 
 class Reader:
@@ -207,7 +206,7 @@ class Reader:
             self.documents.start_file()
             if kind == sources.FILES:
                 yield from self._read_whole_file(file, root)
-            elif kind in ("parquet", "arrow"):
+            elif kind in COLUMNAR:
                 yield from self._read_columnar(file, kind, size)
             else:
                 yield from self._read_line_file(file, kind)
@@ -254,11 +253,11 @@ class Reader:
             raise _damage(name, number, error) from None
 
     def _line_records(self, lines: Lines, kind: str, name: str) -> Iterable[Record]:
-        if kind == EITHER:
+        if kind in (EITHER, "jsonl"):
             peekable = PeekableLines(lines)
-            return json_records(peekable) if peekable.is_json else text_records(peekable)
-        if kind == "jsonl":
-            return json_records(lines)
+            if peekable.is_json_array:
+                return array_records(peekable)
+            return json_records(peekable) if kind == "jsonl" or peekable.is_json else text_records(peekable)
         if kind == "text":
             self.documents.expect(["text"], name)
             return text_records(lines)
@@ -319,7 +318,7 @@ class Reader:
         )
 
     def _read_columnar(self, file: Path, kind: str, size: int) -> Iterator[DocumentBatch]:
-        open_table = tables.parquet_table if kind == "parquet" else tables.arrow_table
+        open_table = COLUMNAR[kind]
         with ExitStack() as stack:
             plain = file
             if file.suffix.lower() in COMPRESSION_SUFFIXES:  # these formats need random access

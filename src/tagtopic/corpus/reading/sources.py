@@ -4,6 +4,7 @@ import bz2
 import glob
 import gzip
 import io
+import json
 import lzma
 import zlib
 from collections.abc import Sequence
@@ -27,6 +28,10 @@ FORMATS = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".xls": "excel",
+    ".ods": "excel",
     ".twtm": "twtm",
 }
 TEXT = ".txt"
@@ -91,6 +96,8 @@ def files_of(source: str | PathLike[str] | Sequence[str | PathLike[str]], given:
 
 
 def _files_in(folder: Path, given: str | None) -> list[Path]:
+    if (dataset := _hugging_face_files(folder)) is not None:
+        return dataset
     shown = [file for file in sorted(folder.rglob("*")) if file.is_file() and not _is_hidden(file, folder)]
     kinds = {**FORMATS, TEXT: FILES if given == FILES else "text"}
     endings = [ending for ending, kind in kinds.items() if kind == given] or list(FORMATS)
@@ -102,6 +109,25 @@ def _files_in(folder: Path, given: str | None) -> list[Path]:
         )
         raise FileNotFoundError(f"the folder {folder} has no file that can be read ({', '.join(endings)}){hint}")
     return files
+
+
+def _hugging_face_files(folder: Path) -> list[Path] | None:
+    """The Arrow files of a dataset that was written by `save_to_disk` of Hugging Face; None if it is none."""
+    if (folder / "dataset_dict.json").is_file():
+        parts = sorted(path.parent.name for path in folder.glob("*/state.json"))
+        raise ReadError(f"{folder} has several datasets ({', '.join(parts)}): choose one, as in {folder / parts[0]}")
+    state = folder / "state.json"
+    if not (state.is_file() and (folder / "dataset_info.json").is_file()):
+        return None
+    try:
+        content = json.loads(state.read_text("utf-8"))
+        names = [str(entry["filename"]) for entry in content["_data_files"]]
+        indices = content.get("_indices_data_files")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+    if indices:
+        raise ReadError(f"{folder} has its rows in another order: save it after flatten_indices()")
+    return [folder / Path(name).name for name in names]
 
 
 def _is_hidden(file: Path, folder: Path) -> bool:

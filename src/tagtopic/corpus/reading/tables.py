@@ -10,6 +10,7 @@ import pyarrow.feather
 import pyarrow.ipc
 import pyarrow.parquet
 
+from tagtopic._core.optional import require
 from tagtopic.corpus.reading.errors import BadRow, ReadError
 from tagtopic.corpus.reading.lines import Record
 
@@ -50,6 +51,29 @@ def arrow_table(path: Path) -> Table:
         yield from _records((batch.select(columns) for batch in batches), columns, total, path, "Arrow")
 
     return Table(list(schema.names), records)
+
+
+def excel_table(path: Path) -> Table:
+    """Open the first sheet of a spreadsheet; its first row that is not empty has the names of the columns."""
+    require("python_calamine", extra="excel", purpose="reading a spreadsheet")
+    import python_calamine
+
+    try:
+        sheet = python_calamine.CalamineWorkbook.from_path(path).get_sheet_by_index(0)
+        rows = [list(row) for row in sheet.to_python(skip_empty_area=False)]
+    except (python_calamine.CalamineError, OSError, ValueError, IndexError) as error:
+        raise ReadError(f"{path} is not a readable spreadsheet: {_first_line(error)}") from None
+    header = next((i for i, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows))
+    columns = [str(cell).strip() for cell in rows[header]] if header < len(rows) else []
+
+    def records(selected: list[str]) -> Iterator[tuple[Record, float]]:
+        places = {name: columns.index(name) for name in selected}
+        for number, row in enumerate(rows[header + 1 :], header + 2):
+            if any(cell != "" for cell in row):
+                values = {name: None if row[place] == "" else row[place] for name, place in places.items()}
+                yield (number, values), number / len(rows)
+
+    return Table(columns, records)
 
 
 def _arrow_batches(path: Path) -> tuple[Any, Iterable[Any], int]:
@@ -189,13 +213,28 @@ def _narwhals_table(source: Any) -> Table | None:
     else:
         return None
 
+    index = _index_ids(source, names)
+    if index is not None:
+        names = [*names, "id"]
+
     def records(columns: list[str]) -> Iterator[tuple[Record, float]]:
-        chosen = frame.select(columns)
+        chosen = frame.select([name for name in columns if index is None or name != "id"])
         table = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
         for start in range(0, len(table), BATCH):
             part = table[start : start + BATCH]
-            values = {name: part[name].to_list() for name in columns}
+            values = {name: part[name].to_list() for name in part.columns}
+            if index is not None and "id" in columns:
+                values["id"] = index[start : start + len(part)]
             for i, row in enumerate(_rows(values, len(part)), start=start + 1):
                 yield (i, row), i / len(table)
 
     return Table([str(name) for name in names], records)
+
+
+def _index_ids(source: Any, names: list[str]) -> list[Any] | None:
+    """The labels of a pandas index, which are the ids if there is no column `id`; None for a plain numbering."""
+    index = getattr(source, "index", None)
+    if index is None or "id" in names or not hasattr(index, "to_list") or type(index).__name__ == "RangeIndex":
+        return None
+    labels = index.to_list()
+    return None if any(isinstance(label, tuple) for label in labels) else labels

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic._core.arrays import SMALL, offsets_of, owners_of
 from tagtopic._core.hashing import EMPTY, fill_slots, find_slot, n_slots_for, splitmix64, splitmix64_array
 from tagtopic._core.jit import compiled
 from tagtopic.corpus.text.rules import TextRules
@@ -146,18 +147,34 @@ def count_rows(
     pairs : PairTable
         From left to right, two words in sequence that are a pair here are counted as the pair and not as themselves.
     """
-    new_offsets, columns, counts = _count_rows(offsets, ids, column, *pairs)
-    return new_offsets, columns, counts
+    n_columns = max(column.max(initial=-1), pairs[2].max(initial=-1)) + 1
+    if len(ids) <= SMALL and not len(pairs[1]):
+        return _count_few(offsets, ids, column, int(n_columns))
+    new_offsets = np.zeros(len(offsets), dtype=np.int64)
+    columns, counts = np.empty(len(ids), dtype=np.int32), np.empty(len(ids), dtype=np.int32)
+    tally = np.zeros(n_columns, dtype=np.int32)
+    used = _count_rows(offsets, ids, column, *pairs, tally, new_offsets, columns, counts)
+    return new_offsets, columns[:used].copy(), counts[:used].copy()
+
+
+def _count_few(
+    offsets: NDArray[np.int64], ids: NDArray[np.int32], column: NDArray[np.int32], n_columns: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Do as ``count_rows`` without pairs, by NumPy."""
+    columns = np.append(column, np.int32(-1))[ids]  # a gap, -1, is the last
+    used = columns >= 0
+    keys, counts = np.unique(owners_of(offsets)[used] * n_columns + columns[used], return_counts=True)
+    rows = np.bincount(keys // max(n_columns, 1), minlength=len(offsets) - 1)
+    return offsets_of(rows), (keys % max(n_columns, 1)).astype(np.int32), counts.astype(np.int32)
 
 
 @compiled
-def _count_rows(offsets: Any, ids: Any, column: Any, pair_slots: Any, pair_keys: Any, pair_columns: Any) -> Any:
+def _count_rows(
+    offsets: Any, ids: Any, column: Any, pair_slots: Any, pair_keys: Any, pair_columns: Any, tally: Any,
+    new_offsets: Any, columns: Any, counts: Any,
+) -> int:  # fmt: skip
+    """Fill the CSR arrays and return the number of entries; ``tally`` is zero for all columns before and after."""
     n = offsets.size - 1
-    new_offsets = np.zeros(n + 1, dtype=np.int64)
-    columns = np.empty(ids.size, dtype=np.int32)
-    counts = np.empty(ids.size, dtype=np.int32)
-    n_columns = max(_largest(column), _largest(pair_columns)) + 1
-    tally = np.zeros(n_columns, dtype=np.int32)  # of one document; sorting its distinct words is cheap
     joins = pair_keys.size > 0
     used = 0
     for d in range(n):
@@ -180,12 +197,34 @@ def _count_rows(offsets: Any, ids: Any, column: Any, pair_slots: Any, pair_keys:
                     columns[used] = target
                     used += 1
                 tally[target] += 1
-        columns[start:used].sort()
+        sort_range(columns, start, used)  # distinct words of one document: few
         for j in range(start, used):
             counts[j] = tally[columns[j]]
             tally[columns[j]] = 0
         new_offsets[d + 1] = used
-    return new_offsets, columns[:used].copy(), counts[:used].copy()
+    return used
+
+
+@compiled
+def sort_range(values: Any, start: int, stop: int) -> None:
+    """Sort ``values[start:stop]`` in place, by Shell's method: a second less to compile than ``sort``.
+
+    Gaps are those of Sedgewick (1986), 9 (4^k - 2^k) + 1 and 4^k - 3 2^k + 1, for ranges of any length.
+    """
+    size, power = stop - start, 1
+    while 9 * (4 * power * power - 2 * power) + 1 < size:
+        power *= 2
+    while power >= 1:
+        for which in range(2):
+            gap = 9 * (power * power - power) + 1 if which else 16 * power * power - 12 * power + 1
+            for i in range(start + gap, stop):
+                value = values[i]
+                j = i
+                while j >= start + gap and values[j - gap] > value:
+                    values[j] = values[j - gap]
+                    j -= gap
+                values[j] = value
+        power //= 2
 
 
 @compiled
@@ -194,11 +233,3 @@ def _find_pair(slots: Any, keys: Any, columns: Any, first: Any, second: Any) -> 
     key = (np.uint64(first) << np.uint64(32)) | np.uint64(second)
     slot = find_slot(slots, keys, key, splitmix64(key) & np.uint64(slots.size - 1))
     return columns[slots[slot]] if slots[slot] >= 0 else np.int32(-1)
-
-
-@compiled
-def _largest(values: Any) -> int:
-    largest = -1
-    for value in values:
-        largest = max(largest, value)
-    return largest

@@ -15,6 +15,8 @@ from tagtopic.corpus.text import stop_words
 
 Tokenizer = Callable[[str], Iterable[str]]
 
+MARKUP = ("strip", "keep")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TextRules:
@@ -46,6 +48,12 @@ class TextRules:
         between -1 and 1, is at least this (0.5 is a good start). None: never.
     bigram_min_count : int, default=10
         Pairs with fewer occurrences are not joined.
+    stem : str, default=None
+        A language such as "en" or "english": words are reduced to their stems ("comput" for computer and computing) by
+        its Snowball stemmer, which needs the extra `stem`. None: words stay as they are.
+    markup : {"strip", "keep"}, default="strip"
+        Whether URLs, HTML tags and entities, and the targets of Markdown links are left out of texts that have them.
+        A `tokenizer` gets its texts unchanged.
 
     Raises
     ------
@@ -70,6 +78,8 @@ class TextRules:
     max_words: int | None = 100_000
     bigrams: float | None = None
     bigram_min_count: int = 10
+    stem: str | None = None
+    markup: str = "strip"
 
     def __post_init__(self) -> None:
         if self.stop_words is not None and not isinstance(self.stop_words, str):
@@ -88,6 +98,12 @@ class TextRules:
             raise ValueError(f"bigrams={self.bigrams} must be an association from -1 to 1 (try 0.5), or None")
         if self.bigram_min_count < 1:
             raise ValueError(f"bigram_min_count={self.bigram_min_count} must be at least 1")
+        if self.markup not in MARKUP:
+            raise ValueError(f"markup={self.markup!r} must be one of {', '.join(map(repr, MARKUP))}")
+        if self.stem is not None and not isinstance(self.stem, str):
+            raise TypeError(f"stem={self.stem!r} must be a language such as 'en', or None")
+        if self.stem is not None and self.tokenizer is not None:
+            raise ValueError("stem is for the words of the usual tokenizer: one of your own has to stem them itself")
 
     def callable_tokenizer(self) -> Tokenizer:
         """Return the tokenizer; raise if these rules come from a file, which has only its name.
@@ -193,7 +209,7 @@ class TextRules:
         if not isinstance(values, dict) or not known.issuperset(values):
             raise ValueError(f"these are not text rules: {values!r:.200}")
         try:
-            return cls(**values)
+            return cls(**{"markup": "keep", **values})  # files of earlier versions were read with all markup
         except (TypeError, ValueError) as error:
             raise ValueError(f"these are not text rules: {error}") from None
 

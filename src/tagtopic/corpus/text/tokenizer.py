@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagtopic._core import arrays
-from tagtopic._core.hashing import FNV_OFFSET, FNV_PRIME, fill_slots, splitmix64
+from tagtopic._core.hashing import EMPTY, FNV_OFFSET, FNV_PRIME, fill_slots, splitmix64
 from tagtopic._core.jit import compiled
 from tagtopic._core.strings import StringArray, string_slot
+from tagtopic.corpus.text.markup import strip_markup
 from tagtopic.corpus.text.rules import TextRules
+from tagtopic.corpus.text.stemmer import stemmer
 
 GAP = -1
 """Stands in a sequence of words where no phrase can span."""
@@ -39,8 +41,9 @@ CONTINUATION = np.int32(0x3F)
 N_CODE_POINTS = 0x110000
 # code points of letters, marks and digits: the first planes and the variation selectors; the rest is private or empty
 ASSIGNED = (range(0x323B0), range(0xE0000, 0xE01F0))
-APOSTROPHES = "'’ʼ"
-ZERO_WIDTH_SPACE = "\u200b"  # of category Cf, but it separates words in Khmer and Thai texts
+SPACES = "'’ʼ\t\n\v\f\r\u200b"
+"""Separate words, against their category: apostrophes, control characters, the zero-width space of Khmer and Thai."""
+
 PARAGRAPH_SEPARATOR = "\u2029"  # between the text columns of one document
 
 
@@ -58,19 +61,36 @@ def tokenize(texts: Sequence[str], rules: TextRules) -> Tokens:
     """Return the words of each text, by the rules."""
     if rules.tokenizer is not None:
         return _tokenize_with(rules.callable_tokenizer(), texts, rules.bigrams is not None)
+    if rules.markup == "strip":
+        texts = [strip_markup(text) for text in texts]
     encoded = [_normalise(text) for text in texts]
     text_offsets = arrays.offsets_of(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
-    offsets, ids, word_offsets, word_bytes, hashes = _tokenize(
-        np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        text_offsets,
-        class_table(),
-        case_table(rules.lowercase),
-        rules.min_length,
-        rules.max_length,
-        rules.numbers,
-        rules.bigrams is not None,
-    )
-    return Tokens(offsets, ids, StringArray(word_offsets, word_bytes), hashes)
+    data, classes, cases = np.frombuffer(b"".join(encoded), dtype=np.uint8), class_table(), case_table(rules.lowercase)
+    # pages beyond what is used are never touched, so generous bounds cost no memory
+    ids = np.empty(len(data) + len(texts), dtype=np.int32)
+    letters = np.empty(len(data) * 3 // 2 + 4, dtype=np.uint8)  # lower case takes at most 3 bytes for 2
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    most_words = (len(data) + len(texts)) // 2  # a word takes a byte, and one more or the end of its text to end it
+    word_offsets = np.zeros(most_words + 1, dtype=np.int64)
+    hashes = np.empty(most_words, dtype=np.uint64)
+    plain = np.zeros(256, dtype=np.uint8)
+    plain[:128] = np.where(classes[:128] == LETTER, cases[:128], 0)
+    n_words = _tokenize(
+        data, text_offsets, classes, cases, plain, rules.min_length, rules.max_length, rules.numbers,
+        rules.bigrams is not None, np.full(4096, EMPTY, dtype=np.int32), offsets, ids, word_offsets, letters, hashes,
+    )  # fmt: skip
+    words = StringArray(word_offsets[: n_words + 1].copy(), letters[: word_offsets[n_words]].copy())
+    tokens = Tokens(offsets, ids[: offsets[-1]].copy(), words, hashes[:n_words].copy())
+    return tokens if rules.stem is None else _stemmed(tokens, stemmer(rules.stem))
+
+
+def _stemmed(tokens: Tokens, stem: Callable[[str], str]) -> Tokens:
+    """Return the words reduced to their stems."""
+    numbers: dict[str, int] = {}
+    stems = [numbers.setdefault(stem(word), len(numbers)) for word in tokens.words]
+    renumbered = np.array([*stems, GAP], dtype=np.int32)  # so that a gap, -1, stays one
+    names = StringArray.of(numbers)
+    return Tokens(tokens.offsets, renumbered[tokens.ids], names, names.hashes())
 
 
 def _normalise(text: str) -> bytes:
@@ -114,24 +134,23 @@ def _tokenize(
     text_offsets: Any,
     classes: Any,
     cases: Any,
+    plain: Any,
     min_length: int,
     max_length: int,
     numbers: bool,
     gaps: bool,
-) -> Any:
+    slots: Any,
+    offsets: Any,
+    ids: Any,
+    word_offsets: Any,
+    letters: Any,
+    hashes: Any,
+) -> int:
+    """Fill the arrays from ``offsets`` on and return the number of distinct words.
+
+    ``plain`` is the lower case of each byte that is a letter on its own, 0 for all others.
+    """
     n_texts = text_offsets.size - 1
-    # pages beyond what is used are never touched, so generous bounds cost no memory
-    ids = np.empty(data.size + n_texts, dtype=np.int32)
-    letters = np.empty(data.size * 3 // 2 + 4, dtype=np.uint8)  # lower case takes at most 3 bytes for 2
-    offsets = np.zeros(n_texts + 1, dtype=np.int64)
-    most_words = (data.size + n_texts) // 2  # a word takes a byte, and one more or the end of its text to end it
-    word_offsets = np.zeros(most_words + 1, dtype=np.int64)
-    hashes = np.empty(most_words, dtype=np.uint64)
-    slots = np.full(4096, -1, dtype=np.int32)
-    plain = np.zeros(256, dtype=np.uint8)
-    for letter in range(128):
-        if classes[letter] == LETTER:
-            plain[letter] = cases[letter]
     n_ids = 0
     n_words = 0
     for text in range(n_texts):
@@ -216,14 +235,7 @@ def _tokenize(
                     ids[n_ids] = GAP
                     n_ids += 1
         offsets[text + 1] = n_ids
-    used = word_offsets[n_words]
-    return (
-        offsets,
-        ids[:n_ids].copy(),
-        word_offsets[: n_words + 1].copy(),
-        letters[:used].copy(),
-        hashes[:n_words].copy(),
-    )
+    return n_words
 
 
 @numba.njit(inline="always")
@@ -250,11 +262,15 @@ def _append(letters: Any, position: int, code: int) -> int:
 
 def character_class(character: str) -> int:
     """Return the class of a character."""
-    if character in APOSTROPHES or character == ZERO_WIDTH_SPACE or character in "\t\n\v\f\r":
+    if character in SPACES:
         return SOFT
     if character == PARAGRAPH_SEPARATOR:
         return HARD
-    category = unicodedata.category(character)
+    return class_of_category(unicodedata.category(character))
+
+
+def class_of_category(category: str) -> int:
+    """Return the class of a Unicode category, but for characters that are exceptions."""
     if category[0] in "LM":
         return LETTER
     if category[0] == "N":
@@ -274,7 +290,11 @@ def class_table() -> NDArray[np.uint8]:
     """Return the class of every code point."""
     table = np.zeros(N_CODE_POINTS, dtype=np.uint8)
     for part in ASSIGNED:
-        table[part.start : part.stop] = [character_class(chr(code)) for code in part]
+        categories = [unicodedata.category(chr(code)) for code in part]
+        classes = {category: class_of_category(category) for category in set(categories)}
+        table[part.start : part.stop] = [classes[category] for category in categories]
+    for character in (*SPACES, PARAGRAPH_SEPARATOR):
+        table[ord(character)] = character_class(character)
     return table
 
 

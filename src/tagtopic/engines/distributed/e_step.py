@@ -25,7 +25,7 @@ from tagtopic.engines.local import LocalSession
 from tagtopic.engines.posterior import empty_posterior, fill_posterior
 from tagtopic.inference.types import Documents, Parameters, Statistics, VariationalPosterior
 
-_compiled: set[CompileKernels] = set()
+_compiled: set[object] = set()
 """What this process has compiled."""
 
 
@@ -296,12 +296,7 @@ class CompileKernels:
     def __call__(self, partitions: Iterable[Partition]) -> None:
         """Run an E-step on two words, in one process of the executor at a time: the first compiles for all."""
         exhaust(partitions)
-        if self in _compiled:
-            return
-        with (scratch_root() / "tagtopic-kernels.lock").open("w") as lock:
-            _lock_file(lock)
-            self._run_example()
-        _compiled.add(self)
+        compile_once(self, self._run_example)
 
     def _run_example(self) -> None:
         scratch = Scratch(f"kernels-{uuid.uuid4().hex}")
@@ -322,6 +317,16 @@ class CompileKernels:
 
     def _full(self, *shape: int) -> Any:
         return np.full(shape, 0.5, self.dtype)
+
+
+def compile_once(key: object, run_example: Callable[[], None]) -> None:
+    """Run an example of what ``key`` stands for, once in this process and in one process of the executor at a time."""
+    if key in _compiled:
+        return
+    with (scratch_root() / "tagtopic-kernels.lock").open("w") as lock:
+        _lock_file(lock)
+        run_example()
+    _compiled.add(key)
 
 
 def _lock_file(lock: IO[str]) -> None:

@@ -21,10 +21,14 @@ from numpy.typing import NDArray
 from tagtopic._core.arrays import Int32s, read_only
 from tagtopic._core.memmap import write_array
 from tagtopic.engines.blocks import Block
+from tagtopic.inference.gibbs import Assignments
 from tagtopic.inference.m_step import ColumnIndex, index_columns
 from tagtopic.inference.types import Documents, VariationalPosterior
 
 Arrays = dict[str, NDArray[Any]]
+
+State = VariationalPosterior | Assignments
+"""What is kept of a block from step to step: posteriors of its documents, or assignments of its tokens."""
 
 INDEX_FIELDS = ("starts", "rows", "slots")
 """The arrays of a ColumnIndex but for ``columns``, which in a stored block are all."""
@@ -42,8 +46,8 @@ class BlockData(NamedTuple):
         The documents, in the columns of the corpus; None if the executor has them.
     n_words, n_tags : int
         The numbers of columns of the corpus.
-    posterior : VariationalPosterior or None
-        The posteriors of the documents; None if the executor computes the initial ones.
+    posterior : VariationalPosterior or Assignments or None
+        The posteriors of the documents, or a sampler's assignments; None if the executor computes the initial ones.
     extra : dict of arrays or None
         Other arrays to store beside the documents.
     """
@@ -51,7 +55,7 @@ class BlockData(NamedTuple):
     documents: Documents | None
     n_words: int
     n_tags: int
-    posterior: VariationalPosterior | None
+    posterior: State | None
     extra: Arrays | None = None
 
     @property
@@ -149,13 +153,30 @@ class Scratch:
         """Open an array that was stored beside a block."""
         return self._load(self._block(number), name)
 
-    def store_posterior(self, number: int, step: int, posterior: VariationalPosterior) -> None:
-        """Store a block's posteriors after ``step``."""
+    def n_documents(self, number: int) -> int:
+        """Return the number of documents of a block."""
+        return len(_map(self._block(number), "word_starts")) - 1
+
+    def store_arrays(self, name: str, arrays: Arrays) -> None:
+        """Store arrays of the session under a name."""
+        _write_folder(self.folder / name, arrays)
+
+    def arrays(self, name: str) -> Arrays | None:
+        """Open arrays that were stored under a name, memory-mapped; None if there are none."""
+        folder = self.folder / name
+        return {file.stem: _map(folder, file.stem) for file in folder.glob("*.npy")} if folder.is_dir() else None
+
+    def store_posterior(self, number: int, step: int, posterior: State) -> None:
+        """Store a block's posteriors, or assignments, after ``step``."""
         _write_arrays(self._posterior(number, step), posterior._asdict())
 
     def posterior(self, number: int, step: int) -> VariationalPosterior:
         """Read a block's posteriors after ``step``: a copy, which may be updated."""
-        return VariationalPosterior(**_read_arrays(self._posterior(number, step)))
+        return VariationalPosterior(**self.state(number, step))
+
+    def state(self, number: int, step: int) -> Arrays:
+        """Read what was stored of a block after ``step``."""
+        return _read_arrays(self._posterior(number, step))
 
     def has_posteriors(self, numbers: Iterable[int], step: int) -> bool:
         """Return whether the blocks' posteriors after ``step`` are here."""

@@ -391,7 +391,7 @@ def weight_update_of(name: str, average: str) -> WeightUpdate:
 
     Parameters
     ----------
-    name : {"driver", "average", "components", "gradient"}
+    name : {"driver", "average", "plain-average", "components", "gradient"}
         The update; see ``SparkEngine``.
     average : {"weighted", "plain"}
         The mean of the partitions' pi, for "average".
@@ -403,6 +403,7 @@ def weight_update_of(name: str, average: str) -> WeightUpdate:
     updates: dict[str, WeightUpdate] = {
         "driver": driver_update,
         "average": AverageUpdate(plain=average == "plain"),
+        "plain-average": AverageUpdate(plain=True),
         "components": ComponentUpdate(),
         "gradient": gradient_update,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,10 @@ from tagtopic.engines import WEIGHT_UPDATES
 from tagtopic.engines.base import Engine
 from tagtopic.engines.blocks import BLOCK_ENTRIES, blocks_of
 from tagtopic.engines.distributed.e_step import CompileKernels
-from tagtopic.engines.distributed.scratch import ScratchNames
+from tagtopic.engines.distributed.own_words import distributed_candidates
+from tagtopic.engines.distributed.sampler import ROUNDS, AssignmentStore, DistributedSampler
+from tagtopic.engines.distributed.sampler_tasks import CompileSampler
+from tagtopic.engines.distributed.scratch import BlockData, ScratchNames
 from tagtopic.engines.distributed.session import (
     BlockSource,
     DistributedSession,
@@ -30,7 +33,8 @@ from tagtopic.engines.distributed.session import (
 from tagtopic.engines.distributed.weight_updates import AVERAGES
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, DocumentPosteriors, empty_posterior, initial_posterior
-from tagtopic.engines.spark.cluster import Placement, SparkExecutors, SpreadPlacement
+from tagtopic.engines.sampler import InterleavedRounds, require_whole_counts
+from tagtopic.engines.spark.cluster import Placement, Prepare, SparkExecutors, SpreadPlacement
 from tagtopic.engines.spark.context import (
     SparkJobError,
     context_of,
@@ -43,6 +47,7 @@ from tagtopic.engines.spark.context import (
 from tagtopic.engines.spark.corpus import SparkCorpus, read_corpus
 from tagtopic.engines.spark.frames import apply_model, read_frame
 from tagtopic.engines.spark.source import is_readable, open_source
+from tagtopic.inference.own_words import OwnWordCandidates
 from tagtopic.inference.types import Parameters, VariationalPosterior
 
 if TYPE_CHECKING:
@@ -70,14 +75,15 @@ class SparkEngine(Engine):
     master : str or None, default=None
         The address of a cluster (``"spark://host:7077"``, ``"yarn"``, ``"local[4]"``). A context is opened for each fit
         and stopped after it, or for all fits in a ``with`` block of the engine.
-    weight_update : {"driver", "average", "components", "gradient"}, default="driver"
+    weight_update : {"driver", "average", "plain-average", "components", "gradient"}, default="driver"
         How the prior of the tag weights is estimated, if a model estimates it. ``"driver"``: on the driver, from every
-        document's weights (the paper's Solution I). ``"average"``: in each partition, then averaged (Solution II; not
-        exact). ``"components"``: in each connected component of documents and tags (Solution III). ``"gradient"``: on
-        the driver, from one sum over documents for each pass of the fixed point (ours).
+        document's weights (the paper's Solution I). ``"average"``: in each partition, then averaged with weights (not
+        exact). ``"plain-average"``: the same with the plain mean (the paper's Solution II). ``"components"``: in each
+        connected component of documents and tags (Solution III). ``"gradient"``: on the driver, from one sum over
+        documents for each pass of the fixed point (ours).
     average : {"weighted", "plain"}, default="weighted"
-        For ``"average"``: the geometric mean weighted by the documents that have the tag, or the plain mean, as in the
-        paper.
+        For ``"average"``: the geometric mean weighted by the documents that have the tag, or the plain mean, which is
+        ``weight_update="plain-average"`` as well.
     partitions : int or None, default=None
         The number of partitions of a ``Corpus`` on the driver; None is one for each core. Spark itself divides what
         ``read`` reads.
@@ -86,6 +92,9 @@ class SparkEngine(Engine):
         small model gives the same bits.
     transfer : TransferSizes or None, default=None
         How many bytes are transferred at a time.
+    sampler_rounds : int, default=1
+        Rounds in a sweep of ``inference="gibbs"``: counts are exchanged after each. More rounds are nearer to an exact
+        sampler, and cost more jobs and more traffic. A ``LocalEngine`` with the same number gives the same bits.
     n_jobs : int or None, default=None
         Threads on the driver; None or -1 is one for each core.
     config : mapping of str to str or None, default=None
@@ -98,6 +107,8 @@ class SparkEngine(Engine):
     >>> TWTM(5).fit(corpus, engine=engine)  # doctest: +SKIP
     """
 
+    supports_sampling = True
+
     def __init__(
         self,
         session: Any = None,
@@ -108,6 +119,7 @@ class SparkEngine(Engine):
         partitions: int | None = None,
         block_entries: int = BLOCK_ENTRIES,
         transfer: TransferSizes | None = None,
+        sampler_rounds: int = ROUNDS,
         n_jobs: int | None = None,
         config: Mapping[str, str] | None = None,
     ) -> None:
@@ -123,8 +135,9 @@ class SparkEngine(Engine):
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, allowed))}")
         if partitions is not None and partitions < 1:
             raise ValueError(f"partitions={partitions}: expected a number from 1, or None for one a core")
-        if block_entries < 1:
-            raise ValueError(f"block_entries={block_entries}: expected a number from 1")
+        for name, number in (("block_entries", block_entries), ("sampler_rounds", sampler_rounds)):
+            if number < 1:
+                raise ValueError(f"{name}={number}: expected a number from 1")
         self._given = session
         self.master = master
         self.weight_update = weight_update
@@ -132,6 +145,7 @@ class SparkEngine(Engine):
         self.partitions = partitions
         self.block_entries = block_entries
         self.transfer = transfer or TransferSizes()
+        self.sampler_rounds = sampler_rounds
         self.n_jobs = n_jobs
         self.config = dict(config or {})
         self._context: SparkContext | None = None
@@ -253,10 +267,7 @@ class SparkEngine(Engine):
         resources: ExitStack,
     ) -> DistributedSession:
         """A session over a corpus of the driver's."""
-        context = self._open_context()
-        if context is None:
-            context = open_context(str(self.master), self.config)
-            resources.callback(context.stop)
+        context = self._context_for(resources)
         local = list(blocks_of(corpus, self.block_entries))
         blocks = DriverBlocks(local)
         first = posterior or initial_posterior(corpus, parameters)
@@ -274,9 +285,7 @@ class SparkEngine(Engine):
         resources: ExitStack,
     ) -> DistributedSession:
         """A session over a corpus that executors have read: they compute the initial posteriors of their blocks."""
-        context = self._open_context()
-        if context is None or corpus.context is not context:
-            raise ValueError("the corpus was read in another Spark context: fit it with the engine that read it")
+        context = self._context_of(corpus)
         tag_entries = corpus.document_sizes()[1]
         each_rho = bool(parameters.latent or (tag_entries == 0).any())
         spill = resources.enter_context(closing(TemporaryArrays()))
@@ -300,15 +309,89 @@ class SparkEngine(Engine):
         home: str,
         resources: ExitStack,
     ) -> DistributedSession:
-        run = uuid.uuid4().hex
-        executors = SparkExecutors(
-            context, placement, ScratchNames(run, home or run),
-            block_data=block_data_source(blocks, store), prepare=prepare, wave_bytes=self.transfer.wave,
-        )  # fmt: skip
-        resources.callback(executors.close)
+        executors = self._executors(context, placement, prepare, block_data_source(blocks, store), home, resources)
         update = weight_update_of(self.weight_update, self.average)
         pool = self._threads(resources)
         return DistributedSession(inference, pool, blocks, store, executors, update, resources, self.transfer)
+
+    def sampler(
+        self, corpus: Corpus | SparkCorpus, n_topics: int, candidates: OwnWordCandidates | None = None
+    ) -> DistributedSampler:
+        """Open a sampler over a corpus; see ``Engine.sampler``. Documents of the driver's are sent to executors."""
+        resources = ExitStack()
+        try:
+            return self._sampler(corpus, n_topics, candidates, resources)
+        except BaseException:
+            resources.close()
+            raise
+
+    def own_word_candidates(self, corpus: Corpus | SparkCorpus) -> OwnWordCandidates:
+        """Find the words that tags may have as their own; see ``Engine.own_word_candidates``."""
+        if not isinstance(corpus, SparkCorpus):
+            return super().own_word_candidates(corpus)
+        self._context_of(corpus)
+        words_per_document = float(corpus.document_sizes()[0].mean())
+        return distributed_candidates(corpus.cluster, corpus.tag_sizes(), corpus.word_counts(), words_per_document)
+
+    def _sampler(
+        self,
+        corpus: Corpus | SparkCorpus,
+        n_topics: int,
+        candidates: OwnWordCandidates | None,
+        resources: ExitStack,
+    ) -> DistributedSampler:
+        blocks: BlockSource
+        placement: Placement
+        if isinstance(corpus, SparkCorpus):
+            context, home = self._context_of(corpus), corpus.home
+            blocks, placement = ExecutorBlocks(corpus), corpus.placement()
+        else:
+            require_whole_counts(corpus)
+            context, home = self._context_for(resources), ""
+            local = list(blocks_of(corpus, self.block_entries))
+            blocks = DriverBlocks(local)
+            placement = SpreadPlacement(len(local), self.partitions or context.defaultParallelism)
+        most_tags = int(corpus.document_sizes()[1].max(initial=0))
+        store = AssignmentStore(blocks.extents, InterleavedRounds(len(corpus), self.sampler_rounds))
+        prepare = CompileSampler(n_topics, most_tags)
+        executors = self._executors(context, placement, prepare, store.block_data_source(blocks), home, resources)
+        arrays = resources.enter_context(closing(TemporaryArrays()))
+        sizes = corpus.n_words, corpus.n_tags, n_topics, most_tags
+        return DistributedSampler(
+            self._threads(resources), blocks, store, executors, sizes, candidates, resources, arrays
+        )
+
+    def _context_for(self, resources: ExitStack) -> SparkContext:
+        """The open context, or a new one that ends with ``resources``."""
+        context = self._open_context()
+        if context is None:
+            context = open_context(str(self.master), self.config)
+            resources.callback(context.stop)
+        return context
+
+    def _context_of(self, corpus: SparkCorpus) -> SparkContext:
+        """The context that a corpus was read in, which must be the open one."""
+        context = self._open_context()
+        if context is None or corpus.context is not context:
+            raise ValueError("the corpus was read in another Spark context: fit it with the engine that read it")
+        return context
+
+    def _executors(
+        self,
+        context: SparkContext,
+        placement: Placement,
+        prepare: Prepare,
+        block_data: Callable[[int, bool], BlockData],
+        home: str,
+        resources: ExitStack,
+    ) -> SparkExecutors:
+        run = uuid.uuid4().hex
+        executors = SparkExecutors(
+            context, placement, ScratchNames(run, home or run), block_data=block_data, prepare=prepare,
+            wave_bytes=self.transfer.wave,
+        )  # fmt: skip
+        resources.callback(executors.close)
+        return executors
 
     def infer(
         self,

@@ -1,4 +1,4 @@
-"""The JSON API, version 1: its schemas, its routes for views, and batched inference on texts."""
+"""The JSON API, version 1: its routes for views, and batched inference on texts."""
 
 from __future__ import annotations
 
@@ -10,120 +10,41 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
 
 from tagtopic._core.arrays import largest
 from tagtopic.corpus import Corpus
 from tagtopic.explore import views
 from tagtopic.explore.explorer import NotFoundError
+from tagtopic.explore.review import require_review
 from tagtopic.explore.service.execution import Batcher, BoundedExecutor, Limits
+from tagtopic.explore.service.schemas import (
+    ERROR_RESPONSES,
+    LIMITS,
+    Answer,
+    DecisionList,
+    Document,
+    InferRequest,
+    InferResponse,
+    Kind,
+    Limit,
+    Name,
+    NewDecision,
+    Offset,
+    PredictRequest,
+    PredictResponse,
+    SearchText,
+    SimilarRequest,
+)
+from tagtopic.explore.views.audit import AuditFilter
+from tagtopic.explore.views.items import DocumentValue
 from tagtopic.explore.views.overview import TopicSummary, topic_summaries
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
 
 PREFIX = "/api/v1"
-LIMITS = Limits()
 
 Record = dict[str, Any]
-
-Text = Annotated[str, Field(max_length=LIMITS.characters, description="Plain text.")]
-Tag = Annotated[str, Field(max_length=LIMITS.tag_characters)]
-
-
-class ErrorDetail(BaseModel):
-    """The reason of an error, in a sentence."""
-
-    detail: str
-
-
-ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    code: {"model": ErrorDetail, "description": description}
-    for code, description in (
-        (401, "A token is required"),
-        (404, "Not found"),
-        (413, "The body is too large"),
-        (422, "The request is not valid"),
-        (503, "Too many requests are waiting, or the request timed out"),
-    )
-}
-
-SearchText = Query(max_length=1000)
-Limit = Annotated[int, Query(ge=1, le=500, description="Maximum number of results.")]
-Offset = Annotated[int, Query(ge=0, le=10_000_000, description="Number of results to skip.")]
-Name = Annotated[str, Path(max_length=LIMITS.tag_characters)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Document(_Strict):
-    """A text and its tags. Tags that are unknown to the model are ignored and reported."""
-
-    text: Text
-    tags: list[Tag] = Field(default=[], max_length=LIMITS.tags)
-
-
-class InferRequest(_Strict):
-    """Documents to infer topics and tag weights of."""
-
-    documents: list[Document] = Field(min_length=1, max_length=LIMITS.documents)
-
-
-class TagWeight(BaseModel):
-    """A tag and its weight: the share of the document's words that it explains."""
-
-    tag: str
-    weight: float
-
-
-class Inferred(BaseModel):
-    """The posterior of a document: its topic mix (the share of each topic, in the order of their numbers), its tags by
-    weight, and the share explained by no tag.
-
-    ``known_words`` is the number of words in the model's vocabulary.
-    """
-
-    topic_summaries: list[float]
-    tags: list[TagWeight]
-    no_tag: float
-    known_words: int
-    unknown_tags: list[str]
-
-
-class InferResponse(BaseModel):
-    """Posteriors, in the order of the documents."""
-
-    documents: list[Inferred]
-
-
-class PredictRequest(_Strict):
-    """Texts to predict tags of: ``n`` per document, of these ``kinds`` only if they are given."""
-
-    documents: list[Document] = Field(min_length=1, max_length=LIMITS.documents)
-    n: int = Field(default=10, ge=1, le=100)
-    kinds: list[Tag] | None = Field(default=None, max_length=LIMITS.tags)
-    method: Literal["neighbours", "likelihood"] = "neighbours"
-
-
-class TagProbability(BaseModel):
-    """A tag and its calibrated probability."""
-
-    tag: str
-    probability: float
-
-
-class Predicted(BaseModel):
-    """The most probable tags of a document."""
-
-    tags: list[TagProbability]
-
-
-class PredictResponse(BaseModel):
-    """Predictions, in the order of the documents."""
-
-    documents: list[Predicted]
 
 
 @dataclass(frozen=True)
@@ -164,13 +85,21 @@ def infer_records(explorer: Explorer, documents: Sequence[TextAndTags]) -> list[
     return records
 
 
-def predict_records(
-    explorer: Explorer, documents: Sequence[TextAndTags], n: int, method: str, kinds: Sequence[str] | None
-) -> list[Record]:
-    """Predict tags of documents, as JSON records (`Predicted`); the tags they have are not used."""
-    corpus = _corpus(explorer, documents, [[] for _ in documents])
-    predictions = explorer.model.predict_tags(corpus, n, method=method, kinds=kinds)
-    return [{"tags": [{"tag": tag, "probability": value} for tag, value in ranked]} for ranked in predictions]
+def predict_records(explorer: Explorer, documents: Sequence[TextAndTags], request: PredictRequest) -> list[Record]:
+    """Predict tags of documents, as JSON records (`Predicted`); the tags they have are used only if asked for."""
+    given = request.given
+    corpus = _corpus(explorer, documents, [list(document.tags) if given else [] for document in documents])
+    predictions = explorer.model.predict_tags(
+        corpus, request.n, method=request.method, kinds=request.kinds, given=given, exclude=request.exclude
+    )
+    found: list[Record] = [
+        {"tags": [{"tag": tag, "probability": value} for tag, value in ranked]} for ranked in predictions
+    ]
+    if request.reasons:
+        for i, ranked in enumerate(predictions):
+            reasons = explorer.model.reasons(corpus[i : i + 1], [tag for tag, _ in ranked], given=given)
+            found[i]["reasons"] = [reason.to_record() for reason in reasons]
+    return found
 
 
 def _corpus(explorer: Explorer, documents: Sequence[TextAndTags], tags: list[list[str]]) -> Corpus:
@@ -220,6 +149,26 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
             raise NotFoundError("the model has no tag of this name: /api/v1/tags?query=… finds tags")
         return await executor.run(views.tag, explorer, explorer.tag_numbers[tag], n)
 
+    @api.get("/search", tags=["topics"])
+    async def search(query: Annotated[str, SearchText] = "", n: Annotated[int, Query(ge=1, le=50)] = 5) -> views.Found:
+        """Topics by name or words, tags by name, and documents by id, title or words; n of each."""
+        return await executor.run(views.find, explorer, query, n)
+
+    @api.get("/map", tags=["documents"])
+    async def document_map() -> views.DocumentMap:
+        """Documents as points on a map, near their main topics."""
+        return await executor.run(views.document_map, explorer)
+
+    @api.get("/map/tag", tags=["documents"])
+    async def documents_with_tag(tag: Annotated[str, SearchText] = "") -> list[int]:
+        """The numbers of the documents with a tag."""
+        return await executor.run(views.documents_with_tag, explorer, tag)
+
+    @api.get("/heat-map", tags=["tags"])
+    async def heat_map(kind: Annotated[str | None, SearchText] = None) -> views.HeatMap:
+        """The most frequent tags, of one kind if it is given, with the mean shares of topics in their documents."""
+        return await executor.run(views.heat_map, explorer, kind)
+
     @api.get("/documents", tags=["documents"])
     async def list_documents(
         query: Annotated[str, SearchText] = "", limit: Limit = 50, offset: Offset = 0
@@ -241,15 +190,106 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
             raise NotFoundError(f"document number {number} has another id: /api/v1/documents?query=… has both")
         return await executor.run(views.document, explorer, numbers[id] if number is None else number)
 
+    @api.post("/similar-documents", tags=["inference"])
+    async def similar(request: SimilarRequest) -> list[DocumentValue]:
+        """The documents whose topics are most similar to those of a text, by 1 - Hellinger distance."""
+        require_texts(explorer)
+
+        def work() -> list[DocumentValue]:
+            known = [tag for tag in request.tags if tag in explorer.tag_numbers]
+            corpus = _corpus(explorer, [TextAndTags(request.text, known)], [known])
+            if not corpus.counts.nnz and not corpus.tags.nnz:
+                raise ValueError("the text has no word and no tag that the model knows")
+            return list(views.similar_documents(explorer, explorer.infer(corpus).topics[0], request.n))
+
+        return await executor.run(work)
+
+    @api.get("/hierarchy", tags=["topics"])
+    async def hierarchy() -> views.HierarchyView:
+        """The topics in nested groups, and the whole tree."""
+        return await executor.run(views.hierarchy, explorer)
+
+    @api.get("/trends", tags=["analysis"])
+    async def trends(kind: Annotated[str | None, SearchText] = None) -> views.TrendsView:
+        """Topic shares over time with bands, by a kind of tag that is a date; the first one if none is given.
+
+        The status is 503 while they are being computed.
+        """
+        await executor.run(explorer.analyses.require_ready, "trends", kind or None)
+        return await executor.run(views.trends, explorer, kind or None)
+
+    @api.get("/effects", tags=["analysis"])
+    async def effects(
+        kind: Annotated[str | None, SearchText] = None, n: Annotated[int, Query(ge=1, le=10_000)] = 60
+    ) -> views.EffectsView:
+        """Effects of a kind of tag on topic shares with intervals, farthest from zero first; n of them.
+
+        The kind is the first one if none is given. The status is 503 while they are being computed.
+        """
+        await executor.run(explorer.analyses.require_ready, "effects", kind or None)
+        return await executor.run(views.effects, explorer, kind or None, n)
+
+    @api.get("/contrast", tags=["analysis"])
+    async def contrast(
+        first: Annotated[str, SearchText], second: Annotated[str | None, SearchText] = None
+    ) -> views.ContrastView:
+        """The topics and words that distinguish the documents of a tag from those of another, or from all others."""
+        return await executor.run(views.contrast, explorer, first, second or None)
+
     @api.get("/audit", tags=["audit"])
-    async def audit(n: Annotated[int, Query(ge=1, le=1000)] = 100) -> views.AuditView:
-        """The least plausible tags on documents, the least plausible tags overall, near-duplicate tags; n of each."""
-        return await executor.run(views.audit, explorer, n)
+    async def audit(
+        n: Annotated[int, Query(ge=1, le=1000)] = 100,
+        order: Literal["both", "random", "sibling"] = "both",
+        kind: Annotated[list[str] | None, Query()] = None,
+        min_documents: Annotated[int, Query(ge=0)] = 0,
+        below: Annotated[float, Query(ge=0, le=1)] = 1.0,
+    ) -> views.AuditView:
+        """The most suspicious tags on documents, the least plausible tags overall, near-duplicate tags; n of each."""
+        return await executor.run(views.audit, explorer, n, AuditFilter(order, kind, min_documents, below))
 
     @api.get("/compare", tags=["model"])
     async def compare() -> views.CompareView:
         """The comparison of the model with a second one."""
         return await executor.run(views.compare, explorer)
+
+    @api.get("/review", tags=["review"])
+    async def review(kind: Kind | None = None) -> views.ReviewView:
+        """The review queue: the next question, of one kind if it is given, with its evidence; progress; decisions."""
+        return await executor.run(views.review, require_review(explorer).require_ready(), kind)
+
+    @api.post("/review/{key}", tags=["review"])
+    async def answer(
+        key: Annotated[str, Path(max_length=100)], answer: Answer, kind: Kind | None = None
+    ) -> views.ReviewView:
+        """Answer a question; a decision is on disk when the response arrives. The response has the next question."""
+        asked = require_review(explorer).require_ready()
+
+        def work() -> views.ReviewView:
+            asked.answer(key, answer.answer, correction=answer.tag, why=answer.why, who=answer.who)
+            return views.review(asked, kind)
+
+        return await executor.run(work)
+
+    @api.get("/decisions", tags=["review"])
+    async def list_decisions(limit: Limit = 50, offset: Offset = 0) -> DecisionList:
+        """The decisions of the ledger, in their order."""
+        asked = require_review(explorer)
+
+        def work() -> DecisionList:
+            entries, undone = asked.decisions()
+            shown = entries[offset : offset + limit]
+            found = [{**entry.to_json(), "undone": entry.id in undone} for entry in shown]
+            return DecisionList(total=len(entries), decisions=found)
+
+        return await executor.run(work)
+
+    @api.post("/decisions", tags=["review"], status_code=201)
+    async def record(decision: NewDecision) -> dict[str, Any]:
+        """Record a decision of any kind (an undo too); it is on disk when the response arrives."""
+        asked = require_review(explorer)
+        fields = decision.model_dump(exclude={"what", "who", "why"}, exclude_none=True)
+        made = await executor.run(asked.record, decision.what, fields, why=decision.why, who=decision.who)
+        return made.to_json()
 
     @api.post("/explain", tags=["inference"])
     async def explain(document: Document) -> views.DocumentView:
@@ -269,7 +309,7 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
         """Predict the tags of texts, with calibrated probabilities."""
         require_texts(explorer)
         documents = [TextAndTags(d.text, d.tags) for d in request.documents]
-        records = await executor.run(predict_records, explorer, documents, request.n, request.method, request.kinds)
+        records = await executor.run(predict_records, explorer, documents, request)
         return _json({"documents": records})
 
     return api

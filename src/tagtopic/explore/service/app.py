@@ -22,11 +22,13 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from tagtopic._version import __version__
+from tagtopic.explore.analyses import PendingError
 from tagtopic.explore.explorer import NotFoundError
+from tagtopic.explore.review import ConflictError, ReviewUnavailableError
 from tagtopic.explore.service import api, pages
-from tagtopic.explore.service.api import LIMITS
 from tagtopic.explore.service.execution import BoundedExecutor, Limits, QueueFullError, RequestTimeoutError
 from tagtopic.explore.service.middleware import AccessMiddleware, BodyLimitMiddleware, allowed_hosts
+from tagtopic.explore.service.schemas import LIMITS
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
@@ -48,7 +50,7 @@ def create_app(
     explorer : Explorer
         The model and documents to show.
     token : str, optional
-        Requests must have this token; without one, none is required.
+        Requests must have this token; without one, none is required. A review of tags, which writes, needs one.
     host : str, default="127.0.0.1"
         The address it will be served on. On a loopback address only its own names are accepted as Host header.
     limits : Limits, default=Limits()
@@ -58,7 +60,14 @@ def create_app(
     -------
     fastapi.FastAPI
         An ASGI application.
+
+    Raises
+    ------
+    ValueError
+        If the explorer has a review and there is no token.
     """
+    if explorer.review is not None and token is None:
+        raise ValueError("a service that records decisions needs a token, against requests of other sites")
     executor, batcher = BoundedExecutor(limits), api.create_batcher(explorer, limits)
 
     @asynccontextmanager
@@ -79,7 +88,12 @@ def create_app(
             Middleware(AccessMiddleware, token=token),
             Middleware(TrustedHostMiddleware, allowed_hosts=allowed_hosts(host)),
             Middleware(GZipMiddleware, minimum_size=2000, compresslevel=3),
-            Middleware(BodyLimitMiddleware, max_bytes=limits.body_bytes, max_seconds=limits.body_seconds),
+            Middleware(
+                BodyLimitMiddleware,
+                max_bytes=limits.body_bytes,
+                max_seconds=limits.body_seconds,
+                max_total=limits.all_body_bytes,
+            ),
         ],
     )
     html = pages.Pages(explorer, executor)
@@ -94,6 +108,18 @@ def create_app(
     @app.exception_handler(NotFoundError)
     async def _not_found(request: Request, error: NotFoundError) -> Response:
         return await respond(request, 404, str(error))
+
+    @app.exception_handler(ConflictError)
+    async def _conflict(request: Request, error: ConflictError) -> Response:
+        return await respond(request, 409, str(error))
+
+    @app.exception_handler(ReviewUnavailableError)
+    async def _unavailable(request: Request, error: ReviewUnavailableError) -> Response:
+        return await respond(request, 503, str(error), {"Retry-After": "3"})
+
+    @app.exception_handler(PendingError)
+    async def _pending(request: Request, error: PendingError) -> Response:
+        return await respond(request, 503, str(error), {"Retry-After": "3"})
 
     @app.exception_handler(ValueError)
     async def _bad_value(request: Request, error: ValueError) -> Response:
@@ -147,7 +173,8 @@ def serve(
     with _listen(host, port) as listener:
         server = create_server(explorer, host, token, limits)
         explorer.warm()
-        notify(f"{explorer.name} is at {address(host, listener.getsockname()[1], token)} (Ctrl-C to stop)")
+        path = "" if explorer.review is None else "review"
+        notify(f"{explorer.name} is at {address(host, listener.getsockname()[1], token, path)} (Ctrl-C to stop)")
         with _exit_on_interrupt(server):
             server.run(sockets=[listener])
 
@@ -229,11 +256,11 @@ def _limited_protocol(limits: Limits) -> type[H11Protocol]:
     return Limited
 
 
-def address(host: str, port: int, token: str | None) -> str:
+def address(host: str, port: int, token: str | None, path: str = "") -> str:
     """The address to open in a browser."""
     shown = f"[{host}]" if ":" in host else host
     query = "" if token is None else f"?token={quote(token, safe='')}"
-    return f"http://{shown}:{port}/{query}"
+    return f"http://{shown}:{port}/{path}{query}"
 
 
 def _listen(host: str, port: int) -> socket.socket:

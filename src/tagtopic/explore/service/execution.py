@@ -26,6 +26,8 @@ class Limits:
     ----------
     body_bytes : int, default=4_000_000
         Largest body of a request.
+    all_body_bytes : int, default=128_000_000
+        Bytes of the bodies of all requests at a time.
     documents : int, default=256
         Most documents in a request.
     characters : int, default=100_000
@@ -47,6 +49,7 @@ class Limits:
     """
 
     body_bytes: int = 4_000_000
+    all_body_bytes: int = 128_000_000
     documents: int = 256
     characters: int = 100_000
     tags: int = 200

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import gc
 import hmac
 import ipaddress
 import json
+import os
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlencode
 
@@ -14,9 +17,14 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "tagtopic-token"
+
+TRIM_FROM = 16_000_000
+"""Bytes of bodies at a time from which their memory is returned to the system afterwards."""
+
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -43,7 +51,8 @@ class AccessMiddleware:
     """Adds security headers to every response and, if there is a token, requires it.
 
     Programs send ``Authorization: Bearer …``. A browser opens ``/?token=…`` once: the token is moved from the address
-    to a cookie that scripts cannot read and that is not sent with cross-site requests.
+    to a cookie that scripts cannot read and that is not sent with cross-site requests. Another port of the same host is
+    no other site to a browser, so that requests with the cookie may write only if they come from the same origin.
     """
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
@@ -70,13 +79,27 @@ class AccessMiddleware:
         if scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), token):
             return None
         if hmac.compare_digest(_token_cookie(headers.get(b"cookie", b"")), token):
-            return None
+            return None if scope["method"] in SAFE_METHODS or _is_same_origin(headers) else _refuse_origin()
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         in_address = [value for name, value in query if name == "token"]
         if scope["method"] == "GET" and in_address and hmac.compare_digest(in_address[-1].encode(), token):
             return _redirect_with_cookie(scope["path"], [pair for pair in query if pair[0] != "token"], token)
         message = "a token is needed: send it as 'Authorization: Bearer TOKEN', or open /?token=TOKEN in a browser"
         return JSONResponse({"detail": message}, 401, {"WWW-Authenticate": "Bearer"})
+
+
+def _is_same_origin(headers: dict[bytes, bytes]) -> bool:
+    """Whether a request comes from the service's own pages, or from no browser: browsers send at least one header."""
+    site = headers.get(b"sec-fetch-site")
+    if site is not None:
+        return site in (b"same-origin", b"none")
+    origin = headers.get(b"origin")
+    return origin is None or origin.partition(b"://")[2] == headers.get(b"host")
+
+
+def _refuse_origin() -> Response:
+    message = "the request comes from a page of another origin: only the pages of this service may send it"
+    return JSONResponse({"detail": message}, 403)
 
 
 def _token_cookie(header: bytes) -> bytes:
@@ -96,12 +119,18 @@ def _redirect_with_cookie(path: str, query: list[tuple[str, str]], token: bytes)
 
 
 class BodyLimitMiddleware:
-    """Refuses bodies above a size, by their Content-Length and by the bytes received, and bodies that take too long."""
+    """Refuses bodies above a size, by their Content-Length and by the bytes received, and bodies that take too long.
 
-    def __init__(self, app: ASGIApp, max_bytes: int, max_seconds: float) -> None:
+    The bodies of all requests together have a limit too: those that would exceed it are refused while they arrive.
+    """
+
+    def __init__(self, app: ASGIApp, max_bytes: int, max_seconds: float, max_total: int) -> None:
         self.app = app
         self.max_bytes = max_bytes
         self.max_seconds = max_seconds
+        self.max_total = max_total
+        self._held = 0
+        self._most_held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, counting the bytes of its body and the time until it is complete."""
@@ -113,10 +142,10 @@ class BodyLimitMiddleware:
             await self._refuse_size(send)
             return
         deadline = asyncio.get_running_loop().time() + self.max_seconds
-        received, complete, late, answered = 0, False, False, False
+        received, complete, late, full, answered = 0, False, False, False, False
 
         async def limited_receive() -> Message:
-            nonlocal received, complete, late
+            nonlocal received, complete, late, full
             if complete:  # from now on it waits for the client to disconnect
                 return await receive()
             try:
@@ -125,15 +154,21 @@ class BodyLimitMiddleware:
             except TimeoutError:
                 late = True
                 raise _BodyRefusedError from None
-            received += len(message.get("body", b""))
+            size = len(message.get("body", b""))
+            received += size
+            self._held += size
+            self._most_held = max(self._most_held, self._held)
             complete = not message.get("more_body", False)
-            if received > self.max_bytes:
+            full = self._held > self.max_total
+            if received > self.max_bytes or full:
                 raise _BodyRefusedError
             return message
 
         async def noting_send(message: Message) -> None:
             nonlocal answered
-            if received <= self.max_bytes and not late:  # else it is the application's response to a truncated body
+            if (
+                received <= self.max_bytes and not late and not full
+            ):  # else it is the application's response to a truncated body
                 answered = True
                 await send(message)
 
@@ -146,6 +181,16 @@ class BodyLimitMiddleware:
                 await self._refuse_size(send)
             elif late and not answered:
                 await self._refuse_time(send)
+            elif full and not answered:
+                await _refuse(send, 503, "too many bodies arrive at the same time: try again later")
+            self._release(received)
+
+    def _release(self, size: int) -> None:
+        """Count the bytes of a body as freed; once there are none, return the memory of many to the system."""
+        self._held -= size
+        if not self._held and self._most_held > TRIM_FROM:
+            self._most_held = 0
+            asyncio.get_running_loop().call_later(1.0, trim_memory)  # when the last request is gone
 
     async def _refuse_size(self, send: Send) -> None:
         message = f"the body is larger than {self.max_bytes:,} bytes: send fewer or shorter documents at a time"
@@ -162,6 +207,14 @@ async def _refuse(send: Send, status: int, message: str) -> None:
     headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def trim_memory() -> None:
+    """Return freed memory to the system, where the C library can (glibc); it keeps it otherwise."""
+    gc.collect()  # tracebacks of refused requests refer to themselves and to the parts of the bodies
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
 
 
 class _BodyRefusedError(Exception):

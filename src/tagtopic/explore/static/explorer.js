@@ -1,4 +1,5 @@
-// Script of pages and report: colour scheme, search suggestions, colouring by topic or tag, live results of "Try it".
+// Script of pages and report: colour scheme, search suggestions, colouring by topic or tag, live results of "Try it",
+// answers of the review. Figures are in figures.js.
 // Every page works without it.
 "use strict";
 (() => {
@@ -22,25 +23,47 @@
     });
   }
 
-  // Suggestions: a list under a search field, from the API or, in a report, from its index of tags.
+  // Suggestions: a list under a search field, from the API or, in a report, from its index.
   const index = () => {
-    const held = document.getElementById("tag-index");
+    const held = document.getElementById("search-index");
     return held ? JSON.parse(held.textContent) : null;
   };
+  const percent = (share) => `${(100 * share).toFixed(1)}%`;
   let local;
 
-  async function find(query) {
+  function findLocally(query, onlyTags) {
+    const wanted = query.toLowerCase();
+    const value = (name) => name.slice(name.indexOf(":") + 1);
+    const first = ([name]) => name.toLowerCase().startsWith(wanted) || value(name.toLowerCase()).startsWith(wanted);
+    const among = (items, most) => {
+      const found = items.filter(([name]) => name.toLowerCase().includes(wanted));
+      return [...found.filter(first), ...found.filter((item) => !first(item))].slice(0, most);
+    };
+    const tags = among(local.tags, onlyTags ? 8 : 5)
+      .map(([tag, number, share]) => ({ tag, path: `/tags/${number}`, note: percent(share) }));
+    if (onlyTags) return tags;
+    const topics = among(local.topics, 3)
+      .map(([name, number]) => ({ tag: name, path: `/topics/${number}`, note: `topic ${number}` }));
+    const documents = among(local.documents, 3)
+      .map(([name, number]) => ({ tag: name, path: `/documents/${number}`, note: "document" }));
+    return [...topics, ...tags, ...documents];
+  }
+
+  async function find(query, onlyTags) {
     if (local === undefined) local = index();
-    if (local) {
-      const wanted = query.toLowerCase();
-      const value = (tag) => tag.slice(tag.indexOf(":") + 1);
-      const found = local.filter(([tag]) => tag.toLowerCase().includes(wanted));
-      const first = ([tag]) => tag.toLowerCase().startsWith(wanted) || value(tag.toLowerCase()).startsWith(wanted);
-      return [...found.filter(first), ...found.filter((tag) => !first(tag))].slice(0, 8)
-        .map(([tag, number, share]) => ({ tag, number, value: share }));
-    }
-    const answer = await fetch(`/api/v1/tags?limit=8&query=${encodeURIComponent(query)}`);
-    return answer.ok ? (await answer.json()).tags : [];
+    if (local) return findLocally(query, onlyTags);
+    const wanted = encodeURIComponent(query);
+    const answer = await fetch(onlyTags ? `/api/v1/tags?limit=8&query=${wanted}` : `/api/v1/search?n=4&query=${wanted}`);
+    if (!answer.ok) return [];
+    const found = await answer.json();
+    const tags = found.tags
+      .map((tag) => ({ tag: tag.tag, path: `/tags/${tag.number}`, note: percent(tag.value) }));
+    if (onlyTags) return tags;
+    const topics = found.topics.slice(0, 3).map((topic) => (
+      { tag: topic.name || topic.words.join(", "), path: `/topics/${topic.topic}`, note: `topic ${topic.topic}` }));
+    const documents = found.documents.slice(0, 3).map((item) => (
+      { tag: item.title ? `${item.id}: ${item.title}` : item.id, path: `/documents/${item.number}`, note: "document" }));
+    return [...topics, ...tags, ...documents];
   }
 
   let lists = 0;
@@ -52,7 +75,7 @@
     const list = document.createElement("ul");
     Object.assign(list, { className: "suggestions", id: `suggestions-${lists++}`, hidden: true });
     list.setAttribute("role", "listbox");
-    list.setAttribute("aria-label", "Tags");
+    list.setAttribute("aria-label", input.dataset.suggest === "go" ? "Topics, tags and documents" : "Tags");
     holder.append(input, list);
     input.setAttribute("role", "combobox");
     input.setAttribute("aria-autocomplete", "list");
@@ -79,8 +102,11 @@
         tags.value = lines.join("\n");
         input.value = "";
         tags.dispatchEvent(new Event("input", { bubbles: true }));
+      } else if (input.dataset.suggest === "fill") {
+        input.value = tag.tag;
+        input.dispatchEvent(new Event("change", { bubbles: true }));
       } else {
-        location.href = `${local ? "#" : ""}/tags/${tag.number}`;
+        location.href = `${local ? "#" : ""}${tag.path}`;
         input.value = "";
       }
     }
@@ -104,7 +130,7 @@
         const name = document.createElement("bdi");
         name.textContent = tag.tag.length > 60 ? `${tag.tag.slice(0, 59)}…` : tag.tag;
         const share = document.createElement("span");
-        share.textContent = `${(100 * tag.value).toFixed(1)}%`;
+        share.textContent = tag.note;
         option.append(name, share);
         option.addEventListener("pointerdown", (event) => { event.preventDefault(); choose(place); });
         return option;
@@ -114,7 +140,7 @@
         nothing.className = "nothing";
         nothing.setAttribute("role", "option");
         nothing.setAttribute("aria-disabled", "true");
-        nothing.textContent = "no tags found";
+        nothing.textContent = input.dataset.suggest === "go" ? "nothing found" : "no tags found";
         list.append(nothing);
       }
       list.hidden = false;
@@ -127,7 +153,7 @@
       const query = input.value.trim(), mine = ++turn;
       if (!query) { close(); return; }
       timer = setTimeout(async () => {
-        const answer = await find(query);
+        const answer = await find(query, input.dataset.suggest !== "go");
         if (mine !== turn) return;
         found = answer;
         active = -1;
@@ -217,12 +243,88 @@
     form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(timer); analyse(); });
   }
 
+  // Answers of the review, by buttons and keys; the server returns the next question.
+  function review(holder) {
+    const content = holder.querySelector(".review"), status = holder.querySelector("[role=status]");
+    const keys = holder.querySelector(".keys"), byKeys = keys.querySelector("input");
+    let busy = false;
+
+    function restore() { // what a new question must not reset
+      const who = content.querySelector("#who");
+      if (who && stored("tagtopic-who")) who.value = stored("tagtopic-who");
+    }
+
+    async function send(form, button) {
+      if (busy) return; // a key meant for this question must not answer the next one
+      busy = true;
+      content.setAttribute("aria-busy", "true");
+      const body = new URLSearchParams(new FormData(form));
+      body.set(button.name, button.value);
+      const own = content.querySelector("#who");
+      if (own) {
+        body.set("who", own.value);
+        if (own.value !== own.defaultValue) store("tagtopic-who", own.value);
+      }
+      try {
+        const answer = await fetch("/review", { method: "POST", body, headers: { "X-Fragment": "result" } });
+        const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+        if (answer.ok) {
+          status.textContent = parsed.querySelector("[data-message]").dataset.message;
+          content.replaceChildren(...parsed.body.childNodes);
+          prepare(content);
+          restore();
+          content.querySelector("#question-title").focus();
+        } else {
+          status.textContent = parsed.querySelector(".lede")?.textContent ?? `The request failed (${answer.status}).`;
+        }
+      } catch {
+        status.textContent = "The server does not answer: the decision may not have been recorded. Reload the page.";
+      }
+      content.removeAttribute("aria-busy");
+      busy = false;
+    }
+
+    keys.hidden = false;
+    byKeys.checked = stored("tagtopic-keys") !== "off";
+    byKeys.addEventListener("change", () => store("tagtopic-keys", byKeys.checked ? "on" : "off"));
+    restore();
+    content.addEventListener("submit", (event) => { event.preventDefault(); send(event.target, event.submitter); });
+    content.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.target.id !== "correction" || event.defaultPrevented) return;
+      event.preventDefault();
+      content.querySelector("button[value=correct]").click();
+    });
+    document.addEventListener("keydown", (event) => {
+      if (!byKeys.checked || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target.closest("input:not([type=checkbox]), textarea, select")) return;
+      const chosen = content.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
+      if (!chosen) return;
+      event.preventDefault();
+      if (chosen.matches("summary")) {
+        chosen.parentElement.open = true;
+        content.querySelector("#correction").focus();
+      } else if (!busy) {
+        chosen.click();
+      }
+    });
+  }
+
+  // Tables that fit need no hint to scroll.
+  function scrollHints(within) {
+    for (const box of within.querySelectorAll(".scroll")) {
+      new ResizeObserver(() => box.classList.toggle("fits", box.scrollWidth <= box.clientWidth)).observe(box);
+    }
+  }
+
   function prepare(within) {
+    scrollHints(within);
+    window.tagtopic.figures(within);
     colourSwitch(within);
     within.querySelectorAll("[data-suggest]").forEach(suggest);
     within.querySelectorAll("form[data-live]").forEach(tryIt);
+    within.querySelectorAll("[data-review]").forEach(review);
   }
 
   document.addEventListener("DOMContentLoaded", () => { themeButton(); prepare(document); });
-  window.tagtopic = { prepare };
+  window.tagtopic.prepare = prepare;
 })();

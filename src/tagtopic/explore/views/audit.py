@@ -1,8 +1,8 @@
-"""The audit of the documents' tags: the least plausible entries for pages, all entries as rows of CSV."""
+"""The audit of the documents' tags: the most suspicious entries for pages, all entries as rows of CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,8 +45,21 @@ class DuplicatePair:
 
 
 @dataclass(frozen=True)
+class AuditFilter:
+    """Which tags to show and in what order: of some kinds, on enough documents, with at most some plausibility."""
+
+    order: str = "both"
+    kinds: Sequence[str] | None = None
+    min_documents: int = 0
+    below: float = 1.0
+
+
+@dataclass(frozen=True)
 class AuditView:
-    """The first rows of each table, least plausible first, and the total numbers of rows."""
+    """The first rows of each table, and the total numbers of rows.
+
+    The most suspicious entries and the least plausible tags are first.
+    """
 
     n_entries: int
     n_tags: int
@@ -56,11 +69,18 @@ class AuditView:
     tags: tuple[AuditedTag, ...]
     duplicates: tuple[DuplicatePair, ...]
     kinds: tuple[KindSummary, ...]
+    shown: AuditFilter
 
 
-def audit(explorer: Explorer, n: int = N_SHOWN) -> AuditView:
+ALL_ENTRIES = AuditFilter()
+
+
+def audit(explorer: Explorer, n: int = N_SHOWN, shown: AuditFilter = ALL_ENTRIES) -> AuditView:
     """The audit of all documents, n rows of each table; computed at the first call."""
     report, numbers = explorer.audit, explorer.tag_numbers
+    report = report.select(
+        order=shown.order, kinds=shown.kinds or None, min_documents=shown.min_documents, below=shown.below
+    )
     return AuditView(
         n_entries=len(report.entries),
         n_tags=len(report.tags),
@@ -70,11 +90,12 @@ def audit(explorer: Explorer, n: int = N_SHOWN) -> AuditView:
         tags=tuple(AuditedTag(tag, numbers[tag.tag]) for tag in report.tags[:n]),
         duplicates=tuple(_pair(pair, numbers) for pair in report.duplicates[:n]),
         kinds=report.kinds,
+        shown=shown,
     )
 
 
 def audit_rows(explorer: Explorer, table: str) -> Iterator[dict[str, str | int | float]]:
-    """All rows of one table of the audit, least plausible first."""
+    """All rows of one table of the audit, the most suspicious entries and the least plausible tags first."""
     report = explorer.audit
     if table == "entries":
         for entry in report.entries:
@@ -84,6 +105,10 @@ def audit_rows(explorer: Explorer, table: str) -> Iterator[dict[str, str | int |
                 "tag": entry.tag,
                 **_scores(entry),
                 "disagreeing": " ".join(entry.disagreeing),
+                "wrong_sibling": round(entry.wrong_sibling, 4),
+                "suspicion": round(entry.suspicion, 4),
+                "sibling": entry.sibling or "",
+                "documents": entry.documents,
             }
     elif table == "tags":
         for tag in report.tags:

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tagtopic.corpus.text import tokenizer
+from tagtopic.corpus.text.markup import strip_markup
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.text.tokenizer import PARAGRAPH_SEPARATOR, tokenize
 from tagtopic.explore.explorer import NotFoundError
-from tagtopic.explore.views.items import TagValue, TopicShare, numbered_tags, topic_mix
+from tagtopic.explore.views.items import DocumentValue, TagValue, TopicShare, numbered_tags, topic_mix
 from tagtopic.models._intervals import intervals_if_quick
+from tagtopic.models._queries import nearest_mixes
 from tagtopic.tagging.explanation import explain_document
+from tagtopic.tagging.ranking import tied_places
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -32,19 +35,29 @@ _WORD_CLASSES = (tokenizer.LETTER, tokenizer.DIGIT, tokenizer.CONNECTOR, tokeniz
 INTERVAL = 0.9
 """Probability of the credible intervals of tag weights."""
 
+N_SIMILAR = 8
+"""Similar documents of a document."""
+
+MAX_INFERRED = 2_000
+"""Documents whose topic mixes a request for one document may wait for."""
+
 MAX_ASSIGNMENTS = 50_000_000
 """Words x tags x topics for which words are assigned; larger documents are shown without topics and tags of words."""
 
 
 @dataclass(frozen=True)
 class WeightedTag:
-    """A tag of the document and its weight, with its 90% credible interval if it was sampled."""
+    """A tag of the document and its weight, with its 90% credible interval if it was sampled.
+
+    Tags whose intervals overlap that of the heaviest of them share a ``place``: their order is not certain.
+    """
 
     tag: str
     number: int
     weight: float
     low: float | None
     high: float | None
+    place: int | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,10 @@ class HighlightedSpan:
 
 @dataclass(frozen=True)
 class DocumentView:
-    """A document. ``number`` is None for a new text; ``text`` is None if only counts are available."""
+    """A document. ``number`` is None for a new text; ``text`` is None if only counts are available.
+
+    ``similar`` are the documents with the most similar topic mixes, by 1 - Hellinger distance.
+    """
 
     id: str
     number: int | None
@@ -87,6 +103,15 @@ class DocumentView:
     missing: tuple[TagValue, ...]
     words: tuple[AssignedWord, ...]
     text: tuple[HighlightedSpan, ...] | None
+    similar: tuple[DocumentValue, ...] = ()
+    title: str = ""
+
+
+def similar_documents(explorer: Explorer, mix: Any, n: int, number: int | None = None) -> tuple[DocumentValue, ...]:
+    """The n documents with the most similar topic mixes, by 1 - Hellinger distance, without the document itself."""
+    ids = explorer.documents.ids
+    ranked = nearest_mixes(mix, explorer.posteriors.topics, n, leave_out=number)
+    return tuple(DocumentValue(ids[row], row, value) for row, value in ranked)
 
 
 def document(explorer: Explorer, number: int) -> DocumentView:
@@ -134,7 +159,16 @@ def describe_document(
         missing=_predicted_tags(explorer, one, {tag.tag for tag in tags}),
         words=words,
         text=None if text is None else _highlighted_text(explorer, text, words),
+        similar=_similar_if_quick(explorer, posterior.topics[0], number),
+        title="" if number is None or explorer.titles is None else explorer.titles[number],
     )
+
+
+def _similar_if_quick(explorer: Explorer, mix: Any, number: int | None) -> tuple[DocumentValue, ...]:
+    """Similar documents, unless the topic mixes of many documents would have to be inferred first."""
+    if explorer.corpus is None or not (explorer.posteriors_ready or len(explorer.corpus) <= MAX_INFERRED):
+        return ()
+    return similar_documents(explorer, mix, N_SIMILAR, number)
 
 
 def _weighted_tags(explorer: Explorer, one: Corpus, weights: Any) -> tuple[WeightedTag, ...]:
@@ -149,7 +183,11 @@ def _weighted_tags(explorer: Explorer, one: Corpus, weights: Any) -> tuple[Weigh
         WeightedTag(name, explorer.tag_numbers[name], float(value), *interval)
         for name, value, interval in zip(names, values, intervals, strict=True)
     ]
-    return tuple(sorted(tags, key=lambda tag: -tag.weight))
+    tags.sort(key=lambda tag: -tag.weight)
+    if sampled is None:
+        return tuple(tags)
+    places = tied_places([tag.low or 0.0 for tag in tags], [tag.high or 0.0 for tag in tags])
+    return tuple(replace(tag, place=place) for tag, place in zip(tags, places, strict=True))
 
 
 def _assigned_words(explorer: Explorer, one: Corpus, tags: list[str]) -> tuple[AssignedWord, ...]:
@@ -179,7 +217,8 @@ def _predicted_tags(explorer: Explorer, one: Corpus, own: set[str], n: int = 10)
     model = explorer.model
     if model.tag_predictor_ is None or not model.tag_names_:
         return ()
-    ranked = model.predict_tags(one, n + len(own))[0]
+    given = "own" if own and model.tag_predictor_.completion_.any() else None
+    ranked = model.predict_tags(one, n + len(own), given=given)[0]
     return numbered_tags(explorer, [(tag, value) for tag, value in ranked if tag not in own][:n])
 
 
@@ -206,8 +245,10 @@ def find_spans(text: str, rules: TextRules, vocabulary: Container[str]) -> tuple
     """Split a text into spans that concatenate to it; a bigram of the vocabulary is one span."""
     if not text:
         return ()
-    runs = _split_runs(text)
-    words = _words_of_runs(runs, rules, vocabulary)
+    read = strip_markup(text) if rules.markup == "strip" else text
+    edges = _run_edges(read)
+    runs = [text[start:end] for start, end in pairwise(edges)]
+    words = _words_of_runs([read[start:end] for start, end in pairwise(edges)], rules, vocabulary)
     pairs = list(zip(runs, words, strict=True)) if rules.bigrams is None else _join_bigrams(runs, words, vocabulary)
     spans: list[TextSpan] = []
     for run, word in pairs:
@@ -218,12 +259,11 @@ def find_spans(text: str, rules: TextRules, vocabulary: Container[str]) -> tuple
     return tuple(spans)
 
 
-def _split_runs(text: str) -> list[str]:
-    """Alternating runs of characters that can be part of a word and of characters that cannot."""
+def _run_edges(text: str) -> list[int]:
+    """Where runs of characters that can be part of a word, and of characters that cannot, begin and end."""
     kinds = {character: _can_be_in_word(character) for character in set(text)}
     inside = np.fromiter((kinds[character] for character in text), bool, len(text))
-    edges = [0, *(np.flatnonzero(inside[1:] != inside[:-1]) + 1).tolist(), len(text)]
-    return [text[start:end] for start, end in pairwise(edges)]
+    return [0, *(np.flatnonzero(inside[1:] != inside[:-1]) + 1).tolist(), len(text)]
 
 
 def _can_be_in_word(character: str) -> bool:
@@ -232,7 +272,7 @@ def _can_be_in_word(character: str) -> bool:
 
 
 def _words_of_runs(runs: list[str], rules: TextRules, vocabulary: Container[str]) -> list[str | None]:
-    tokens = tokenize(runs, rules.replace(bigrams=None))
+    tokens = tokenize(runs, rules.replace(bigrams=None, markup="keep"))
     is_single = (np.diff(tokens.offsets) == 1).tolist()
     names = list(tokens.words)
     starts = tokens.offsets[:-1]

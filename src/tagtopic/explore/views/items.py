@@ -26,12 +26,16 @@ class WordShare:
 
 @dataclass(frozen=True)
 class TopicShare:
-    """A topic, its share, its name ("" without one), and its most probable words."""
+    """A topic, its share, its name ("" without one), and its most probable words.
+
+    ``lift`` is the ratio of the share to the topic's mean share in the documents of all tags, where that is shown.
+    """
 
     topic: int
     share: float
     words: tuple[str, ...]
     name: str = ""
+    lift: float | None = None
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,17 @@ class TagValue:
     tag: str
     number: int
     value: float
+
+
+@dataclass(frozen=True)
+class TagShare:
+    """A tag of a topic: the topic's mean share in its documents, the ratio to the mean, and how many they are."""
+
+    tag: str
+    number: int
+    value: float
+    lift: float
+    documents: int
 
 
 @dataclass(frozen=True)
@@ -57,15 +72,21 @@ def topic_words(explorer: Explorer, topic: int, n: int = 3) -> tuple[str, ...]:
     return explorer.topic_words[topic][:n]
 
 
-def topic_mix(explorer: Explorer, mix: Any, min_share: float = 0.02, n: int = 10) -> tuple[TopicShare, ...]:
-    """The n largest topics with at least ``min_share``, largest first; the largest one in any case."""
+def topic_mix(
+    explorer: Explorer, mix: Any, min_share: float = 0.02, n: int = 10, *, average: Any = None
+) -> tuple[TopicShare, ...]:
+    """The n largest topics with at least ``min_share``, largest first; the largest one in any case.
+
+    With the ``average`` mix, shares have their ratios to it.
+    """
     topics = queries.main_topics(mix, least=min_share, most=n)
-    return tuple(topic_share(explorer, k, float(mix[k])) for k in topics)
+    lifts = {k: None if average is None else float(mix[k] / max(average[k], 1e-12)) for k in topics}
+    return tuple(topic_share(explorer, k, float(mix[k]), lifts[k]) for k in topics)
 
 
-def topic_share(explorer: Explorer, topic: int, share: float) -> TopicShare:
+def topic_share(explorer: Explorer, topic: int, share: float, lift: float | None = None) -> TopicShare:
     """A topic with its name and five words."""
-    return TopicShare(topic, share, topic_words(explorer, topic, 5), explorer.model.topic_names_[topic])
+    return TopicShare(topic, share, topic_words(explorer, topic, 5), explorer.model.topic_names_[topic], lift)
 
 
 def numbered_tags(explorer: Explorer, ranked: Iterable[tuple[str, float]]) -> tuple[TagValue, ...]:
@@ -84,4 +105,5 @@ def distinctive_words(explorer: Explorer, distribution: Any, share: float, n: in
     """The n words of largest lift, among those expected a few times in ``share`` of the training words."""
     model = explorer.model
     words = queries.distinctive_words(distribution, model.word_counts_, share, n)
-    return tuple(WordShare(model.words_[word], probability, lift) for word, probability, lift in words)
+    found = (WordShare(model.words_[word], probability, lift) for word, probability, lift in words)
+    return tuple(sorted(found, key=lambda word: -word.lift))  # they are chosen by smoothed lifts

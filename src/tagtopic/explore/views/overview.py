@@ -12,7 +12,7 @@ import numpy as np
 from tagtopic.corpus.splits import split_tokens
 from tagtopic.evaluation import diversity, perplexity
 from tagtopic.explore.views.items import TagValue, numbered_tags
-from tagtopic.inference.methods import method_of
+from tagtopic.inference.methods import METHODS
 from tagtopic.models.plotting import TopicCircle, topic_map
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def overview(explorer: Explorer, n_words: int = 8, n_tags: int = 4) -> Overview:
     return Overview(
         name=explorer.name,
         kind=type(model).__name__,
-        inference=model.inference,
+        inference=model.inference_,
         n_topics=len(model.components_),
         n_words=len(model.words_),
         n_tags=len(model.tag_names_),
@@ -174,7 +174,7 @@ def fit_curve(model: TagTopicModel) -> FitCurve:
         bound=tuple(float(value) for value in model.bound_),
         prior_updates=tuple(int(iteration) for iteration in model.prior_updates_),
         held_out=_held_out_perplexity(model),
-        comparable_from=2 if method_of(model.inference).is_leave_one_out else 1,
+        comparable_from=2 if METHODS[model.inference_].is_leave_one_out else 1,
     )
 
 

@@ -1,4 +1,4 @@
-"""Search: tags by a part of their name, documents by a part of their id or by their words."""
+"""Search: topics by their words, tags by a part of their name, documents by a part of their id or by their words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagtopic.explore.views.items import TagValue
+from tagtopic.explore.views.items import TagValue, TopicShare, topic_share
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
@@ -32,16 +32,58 @@ class FoundDocument:
     number: int
     words: int
     tags: tuple[str, ...]
+    title: str = ""
 
 
 @dataclass(frozen=True)
 class DocumentList:
-    """A page of the documents found: those whose id contains the query, then those that contain all its words."""
+    """A page of documents: those whose id or title contains the query, then those that contain all its words."""
 
     query: str
     total: int
     offset: int
     documents: tuple[FoundDocument, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a query finds: topics by name or words, tags by name, documents by id, title or words; the first of each."""
+
+    query: str
+    topics: tuple[TopicShare, ...]
+    tags: tuple[TagValue, ...]
+    n_tags: int
+    documents: tuple[FoundDocument, ...]
+    n_documents: int
+
+
+def find(explorer: Explorer, query: str, n: int = 10) -> Found:
+    """Find topics, tags and documents, at most n of each."""
+    folded = query.strip().casefold()
+    if not folded:
+        return Found(query, (), (), 0, (), 0)
+    tags = find_tags(explorer, query, limit=n)
+    documents = None if explorer.corpus is None else find_documents(explorer, query, limit=n)
+    return Found(
+        query=query,
+        topics=_find_topics(explorer, folded, n),
+        tags=tags.tags,
+        n_tags=tags.total,
+        documents=() if documents is None else documents.documents,
+        n_documents=0 if documents is None else documents.total,
+    )
+
+
+def _find_topics(explorer: Explorer, folded: str, n: int) -> tuple[TopicShare, ...]:
+    """Topics with the query in their name, then those with words that begin with it, by the rank of the word."""
+    model = explorer.model
+    ranked = []
+    for topic, words in enumerate(explorer.topic_words):
+        named = folded in model.topic_names_[topic].casefold()
+        places = [place for place, word in enumerate(words) if word.startswith(folded)]
+        if topic not in model.hidden_topics_ and (named or places):
+            ranked.append((-1 if named else places[0], -float(model.topic_shares_[topic]), topic))
+    return tuple(topic_share(explorer, topic, -share) for _, share, topic in sorted(ranked)[:n])
 
 
 def find_tags(
@@ -63,10 +105,12 @@ def find_tags(
 
 
 def find_documents(explorer: Explorer, query: str = "", *, limit: int = 50, offset: int = 0) -> DocumentList:
-    """Find documents by a part of their id, or by their words."""
+    """Find documents by a part of their id or title, or by their words."""
     corpus, folded = explorer.documents, query.strip().casefold()
     if folded:
-        by_id = [number for number, id in enumerate(corpus.ids) if folded in id.casefold()]
+        titles = explorer.titles or ("",) * len(corpus)
+        named = enumerate(zip(corpus.ids, titles, strict=True))
+        by_id = [number for number, (id, title) in named if folded in id.casefold() or folded in title.casefold()]
         listed = set(by_id)
         numbers = by_id + [number for number in _documents_with_words(explorer, query) if number not in listed]
     else:
@@ -107,4 +151,4 @@ def _documents_with_all(explorer: Explorer, words: list[str]) -> list[int]:
 
 def _list_entry(corpus: Any, number: int, n: int = 6) -> FoundDocument:
     document = corpus[number]
-    return FoundDocument(document.id, number, int(sum(document.words.values())), document.tags[:n])
+    return FoundDocument(document.id, number, int(sum(document.words.values())), document.tags[:n], document.title)

@@ -19,7 +19,6 @@ from tagtopic.explore.views.items import (
     top_words,
     topic_mix,
 )
-from tagtopic.models._queries import nearest_rows
 
 if TYPE_CHECKING:
     from tagtopic.explore.explorer import Explorer
@@ -45,10 +44,13 @@ class SuspiciousUse:
 class TagView:
     """One tag. ``frequency`` is the share of the training documents that have it.
 
-    ``topics`` is the tag's own topic distribution, ``own_share`` the share of its words that are its own instead, and
-    ``own_words`` the largest of these. ``document_topics`` is the mean topic mix of its documents, to which their other
-    tags and the latent tag contribute too. ``document_topics`` and ``documents`` (by weight) are None
-    without documents, ``suspicious`` also until the audit is ready.
+    ``document_topics`` is what its documents are about: their mean topic mix, of the documents shown or, without any,
+    of the training documents (None if the model does not have it). ``weight`` is the mean weight of the tag in its
+    documents. ``topics`` is what the tag itself adds to them, p(topic | tag), given their other tags and their latent
+    tags; ``own_share`` is the share of its words that are its own instead, and ``own_words`` the largest of these.
+    ``weight``, ``n_documents`` and ``documents`` (by weight) are None without documents, ``suspicious`` also until the
+    audit is ready. ``similar`` has tags whose documents, if ``of_documents``, have similar topics, else the tags
+    themselves.
     """
 
     tag: str
@@ -63,9 +65,11 @@ class TagView:
     distinctive: tuple[WordShare, ...]
     similar: tuple[TagValue, ...]
     n_documents: int | None
+    weight: float | None
     document_topics: tuple[TopicShare, ...] | None
     documents: tuple[DocumentValue, ...] | None
     suspicious: tuple[SuspiciousUse, ...] | None
+    of_documents: bool
 
 
 def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True) -> TagView:
@@ -94,11 +98,13 @@ def tag(explorer: Explorer, number: int, n: int = 15, *, with_audit: bool = True
         own_words=top_words(explorer, own_words, n) if own_share >= MIN_OWN_SHARE else (),
         words=top_words(explorer, distribution, n),
         distinctive=distinctive_words(explorer, distribution, max(frequency, 1e-3), n),
-        similar=numbered_tags(explorer, nearest_rows(explorer.tag_roots, number, model.tag_names_, n)),
+        similar=numbered_tags(explorer, explorer.tag_mixes.nearest(number, n)),
         n_documents=None if explorer.corpus is None else _n_documents(explorer, number),
-        document_topics=None if explorer.corpus is None else _document_topics(explorer, number),
+        weight=None if explorer.corpus is None else _mean_weight(explorer, number),
+        document_topics=_document_topics(explorer, number),
         documents=None if explorer.corpus is None else _documents(explorer, number, n),
         suspicious=_suspicious(explorer, name, n) if audited else None,
+        of_documents=explorer.has_document_topics,
     )
 
 
@@ -107,10 +113,22 @@ def _n_documents(explorer: Explorer, number: int) -> int:
     return int(starts[number + 1] - starts[number])
 
 
-def _document_topics(explorer: Explorer, number: int) -> tuple[TopicShare, ...]:
+def _mean_weight(explorer: Explorer, number: int) -> float:
     weights = explorer.weights_by_tag
-    documents = weights.indices[weights.indptr[number] : weights.indptr[number + 1]]
-    return topic_mix(explorer, explorer.posteriors.topics[documents].mean(axis=0)) if len(documents) else ()
+    values = weights.data[weights.indptr[number] : weights.indptr[number + 1]]
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _document_topics(explorer: Explorer, number: int) -> tuple[TopicShare, ...] | None:
+    average = explorer.tag_mixes.average
+    if explorer.corpus is not None:
+        weights = explorer.weights_by_tag
+        documents = weights.indices[weights.indptr[number] : weights.indptr[number + 1]]
+        if len(documents):
+            return topic_mix(explorer, explorer.posteriors.topics[documents].mean(axis=0), average=average)
+    if explorer.model._has_document_topics:
+        return topic_mix(explorer, explorer.model.tag_document_topics_[number], average=average)
+    return None
 
 
 def _documents(explorer: Explorer, number: int, n: int) -> tuple[DocumentValue, ...]:

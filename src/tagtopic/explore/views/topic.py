@@ -12,11 +12,10 @@ from tagtopic._core.arrays import largest
 from tagtopic.explore.explorer import NotFoundError
 from tagtopic.explore.views.items import (
     DocumentValue,
-    TagValue,
+    TagShare,
     TopicShare,
     WordShare,
     distinctive_words,
-    numbered_tags,
     top_words,
     topic_share,
 )
@@ -41,17 +40,21 @@ class YearShare:
 
 @dataclass(frozen=True)
 class TopicView:
-    """One topic. In ``near`` the shares are similarities; ``documents`` is None without documents."""
+    """One topic. In ``near`` the shares are similarities; ``documents`` is None without documents.
+
+    The shares of ``tags`` are those of the topic in their documents if ``of_documents``, else in the tags themselves.
+    """
 
     topic: int
     share: float
     words: tuple[WordShare, ...]
     distinctive: tuple[WordShare, ...]
-    tags: tuple[TagValue, ...]
+    tags: tuple[TagShare, ...]
     near: tuple[TopicShare, ...]
     documents: tuple[DocumentValue, ...] | None
     trend: tuple[YearShare, ...]
     given_name: str = ""
+    of_documents: bool = True
 
     @property
     def name(self) -> str:
@@ -70,12 +73,25 @@ def topic(explorer: Explorer, number: int, n: int = 20) -> TopicView:
         share=share,
         words=top_words(explorer, words, n),
         distinctive=distinctive_words(explorer, words, share, n),
-        tags=numbered_tags(explorer, model.top_tags(number, n)),
+        tags=_tags(explorer, number, n),
         near=_similar_topics(explorer, number),
         documents=None if explorer.corpus is None else _documents(explorer, number, n),
         trend=() if explorer.corpus is None else _trend(explorer, number),
         given_name=model.topic_names_[number],
+        of_documents=explorer.has_document_topics,
     )
+
+
+def _tags(explorer: Explorer, number: int, n: int) -> tuple[TagShare, ...]:
+    """The tags whose documents have more of the topic than others, by the evidence for it."""
+    mixes = explorer.tag_mixes
+    found = []
+    for tag, _ in mixes.of_topic(number, n):
+        row = explorer.tag_numbers[tag]
+        share = float(mixes.means[row, number])
+        lift = share / max(float(mixes.average[number]), 1e-12)
+        found.append(TagShare(tag, row, share, lift, round(float(mixes.documents[row]))))
+    return tuple(found)
 
 
 def _similar_topics(explorer: Explorer, number: int, n: int = 5) -> tuple[TopicShare, ...]:

@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import minimize
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s
 from tagtopic._core.parallel import CHUNK_ROWS, Parallel, cut_rows
@@ -90,6 +89,8 @@ def update_word_prior(
     -------
     array of shape (words,)
     """
+    from scipy.optimize import minimize
+
     mixes = np.asarray(validation.mixes(posterior, parameters), np.float64)
     columns = validation.columns
     rows = np.column_stack([parameters.psi[columns], np.zeros(len(columns))]).astype(np.float64)

@@ -1,0 +1,114 @@
+"""Wrong tags planted in training documents: examples from which the audit learns what an error looks like.
+
+In a sample of the training documents a share of the tags gets a wrong one, either beside it or in its place. Wrong ones
+are of two kinds: tags drawn at random (half uniformly, half by frequency), and siblings of the tag, with which it may
+have been confused. The training index is then built again with them. Sums, co-occurrences and siblings of tags thus
+include a planted tag just as they include an error that is already there, and all features treat both alike: a tag that
+is only added to the question, and not to the index, differs from a document's own tags in each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagtopic._core.arrays import Floats, owners_of
+from tagtopic.tagging.audit_features import AuditEntries, TrainingDocuments, has_tags
+from tagtopic.tagging.training_index import build_index
+
+OWN, RANDOM, SIBLING = range(3)
+"""What an example is: a document's own tag, a random one, or a sibling of its own."""
+
+MAX_DOCUMENTS = 5000
+"""Training documents in the sample."""
+
+SHARE = 0.15
+"""Tags of the sample that get a wrong one."""
+
+MIN_PLANTED, MAX_ROUNDS = 3000, 20
+"""Wrong tags to learn from: a small corpus is planted several times, with few wrong tags each time."""
+
+REPLACED = 0.5
+"""Wrong tags that are in place of the right one, not beside it."""
+
+SINGLE_LABEL = 0.95
+"""The share of documents with one tag from which a corpus has one tag per document: wrong tags are in its place."""
+
+
+@dataclass(frozen=True)
+class PlantedTags:
+    """Training documents with planted tags.
+
+    Attributes
+    ----------
+    training : TrainingDocuments
+        All training documents, with the planted tags.
+    entries : AuditEntries
+        The tags of the sample.
+    labels : array
+        OWN, RANDOM or SIBLING for each entry.
+    """
+
+    training: TrainingDocuments
+    entries: AuditEntries
+    labels: Any
+
+    @classmethod
+    def rounds(
+        cls, training: TrainingDocuments, word_topics: Floats, n_jobs: int | None, random: np.random.Generator
+    ) -> list[PlantedTags]:
+        """Plant wrong tags as often as it takes for enough of them, each time from the start."""
+        found: list[PlantedTags] = []
+        while len(found) < MAX_ROUNDS and sum((part.labels != OWN).sum() for part in found) < MIN_PLANTED:
+            found.append(cls.plant(training, word_topics, n_jobs, random))
+        return found
+
+    @classmethod
+    def plant(
+        cls, training: TrainingDocuments, word_topics: Floats, n_jobs: int | None, random: np.random.Generator
+    ) -> PlantedTags:
+        """Plant wrong tags and build the index again."""
+        own = sp.csr_array(training.tags)
+        own.sort_indices()
+        sample = np.sort(random.permutation(own.shape[0])[:MAX_DOCUMENTS])
+        tags, labels = plant(training, own, sample, random)
+        index = training.index
+        names = sp.csr_array(
+            (index.name_shares, index.name_tags, index.name_starts), shape=(training.documents.shape[1], own.shape[1])
+        )
+        planted = build_index(training.documents, tags, index.tag_kinds, names, n_jobs)
+        asked = sp.csr_array(tags[sample])
+        entries = AuditEntries(training.documents[sample], sample, asked, asked)
+        found = TrainingDocuments.from_training_index(planted, word_topics)
+        return cls(found, entries, np.asarray(labels[sample[entries.owner], asked.indices]).ravel())
+
+
+def plant(training: TrainingDocuments, own: Any, sample: Any, random: np.random.Generator) -> tuple[Any, Any]:
+    """Return the tags of all documents with wrong ones, and the labels of the wrong ones: both CSR like ``own``."""
+    rows = owners_of(own.indptr)
+    among = np.flatnonzero(np.isin(rows, sample))
+    chosen = random.permutation(among)[: round(SHARE * len(among))]
+    labels = np.where(random.random(len(chosen)) < 0.5, RANDOM, SIBLING)
+    known = np.flatnonzero(training.tag_counts)
+    uniform, by_frequency = random.choice(known, len(chosen)), random.choice(own.indices, len(chosen))
+    drawn = np.where(random.random(len(chosen)) < 0.5, uniform, by_frequency)
+    siblings = training.siblings_of(own.indices[chosen]).numbers
+    sibling = siblings[own.indices[chosen], random.integers(siblings.shape[1], size=len(chosen))]
+    drawn = np.where(labels == SIBLING, sibling, drawn).astype(np.int64)
+    kept = (drawn >= 0) & ~has_tags(own, rows[chosen], drawn[:, None])[:, 0]
+    _, first = np.unique(rows[chosen].astype(np.int64) * own.shape[1] + drawn, return_index=True)
+    kept &= np.isin(np.arange(len(chosen)), first)
+    chosen, drawn, labels = chosen[kept], drawn[kept], labels[kept]
+    single_label = np.mean(np.diff(own.indptr) == 1) >= SINGLE_LABEL
+    gone = chosen[random.random(len(chosen)) < (1.0 if single_label else REPLACED)]
+    data = np.ones(own.nnz, np.float32)
+    data[gone] = 0
+    left = sp.csr_array((data, own.indices.copy(), own.indptr.copy()), shape=own.shape)
+    left.eliminate_zeros()
+    wrong = sp.csr_array((labels.astype(np.int8), (rows[chosen], drawn)), shape=own.shape)
+    tags = sp.csr_array(left + (wrong > 0).astype(np.float32))
+    tags.sort_indices()
+    return tags, wrong
