@@ -13,6 +13,7 @@ import sys
 
 FIT = """
 from tagtopic import TWDA
+from tagtopic.explore import Explorer, views
 from tagtopic.datasets import make_tagged_corpus
 corpus = make_tagged_corpus(n_documents=60, n_topics=3, n_tags=5, n_words=50, random_state=0).corpus
 for inference in ("map", "cvb0", "gibbs"):
@@ -22,6 +23,9 @@ for inference in ("map", "cvb0", "gibbs"):
     model.perplexity(corpus[:3])
     model.predict_tags(corpus[:3])
     model.audit_tags(corpus)
+    explorer = Explorer(model, corpus)
+    views.document(explorer, 0)
+    views.overview(explorer)
 """
 
 if __name__ == "__main__":

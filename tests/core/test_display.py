@@ -53,17 +53,24 @@ def test_warnings_point_at_the_line_of_the_caller(model: TWDA, ask: Callable[[TW
 
 
 def test_compiling_is_reported_once_and_only_if_it_takes_long(capsys: pytest.CaptureFixture[str]) -> None:
-    notice = display.CompilingNotice(after=3.0)
-    notice.add(5.0)
-    assert capsys.readouterr().err == ""  # nobody wants it
-    notice = display.CompilingNotice(after=3.0)
+    now = 0.0
+
+    def compile_for(seconds: float) -> str:
+        nonlocal now
+        with notice.measure():
+            now += seconds
+        return capsys.readouterr().err
+
+    notice = display.CompilingNotice(after=3.0, clock=lambda: now)
+    assert compile_for(5.0) == ""  # nobody wants it
+    notice = display.CompilingNotice(after=3.0, clock=lambda: now)
     notice.wanted = True
-    notice.add(2.0)
-    assert capsys.readouterr().err == ""
-    notice.add(1.0)
-    assert capsys.readouterr().err == f"tagtopic: {display.COMPILING}\n"
-    notice.add(9.0)
-    assert capsys.readouterr().err == ""
+    assert compile_for(2.0) == ""
+    assert compile_for(1.0) == f"tagtopic: {display.COMPILING}\n"
+    assert compile_for(9.0) == ""
+    with notice.measure():
+        now += 0.5
+        assert notice.seconds == 12.5  # with those of the kernel being compiled
 
 
 @pytest.mark.parametrize(("progress", "wanted"), [(None, True), (True, False), (False, False)])

@@ -1,12 +1,14 @@
 """Limits on time and waiting requests, and batches of inference requests."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import pytest
 
+from tagtopic._core.display import COMPILING_NOTICE
 from tagtopic.explore.service import Limits
 from tagtopic.explore.service.execution import Batcher, BoundedExecutor, QueueFullError, RequestTimeoutError
 
@@ -49,8 +51,6 @@ def test_an_error_in_a_batch_reaches_every_request() -> None:
 
 def test_time_and_queue_length_are_bounded() -> None:
     def slow(items: list[int]) -> list[int]:
-        import time
-
         time.sleep(0.3)
         return items
 
@@ -69,3 +69,17 @@ def test_time_and_queue_length_are_bounded() -> None:
             await waiting
 
     run_coroutine(ask)
+
+
+@pytest.mark.parametrize("make", [BoundedExecutor, lambda limits: Batcher(lambda items: items[0](), limits)])
+def test_compiling_does_not_count_as_time_of_a_request(make: Callable[[Limits], Any]) -> None:
+    def compile_kernels() -> list[str]:
+        with COMPILING_NOTICE.measure():
+            time.sleep(0.5)
+        return ["compiled"]
+
+    async def ask() -> Any:
+        worker = make(Limits(seconds=0.1))
+        return await worker.run([compile_kernels] if isinstance(worker, Batcher) else compile_kernels)
+
+    assert run_coroutine(ask) == ["compiled"]

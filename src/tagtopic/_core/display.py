@@ -47,6 +47,8 @@ class CompilingNotice:
     ----------
     after : float, default=3.0
         Seconds of compiling after which it is printed.
+    clock : callable, default=time.perf_counter
+        Returns the time in seconds.
 
     Attributes
     ----------
@@ -54,15 +56,28 @@ class CompilingNotice:
         Whether to print it.
     """
 
-    def __init__(self, after: float = 3.0) -> None:
+    def __init__(self, after: float = 3.0, clock: Callable[[], float] = time.perf_counter) -> None:
         self.after = after
+        self._clock = clock
         self.wanted = False
         self._seconds = 0.0
+        self._began: float | None = None
         self._printed = False
 
-    def add(self, seconds: float) -> None:
-        """Count seconds of compiling; print the line if it is wanted and due."""
-        self._seconds += seconds
+    @property
+    def seconds(self) -> float:
+        """Seconds that this process has spent compiling, with those of the kernel being compiled."""
+        began = self._began
+        return self._seconds + (0.0 if began is None else self._clock() - began)
+
+    @contextmanager
+    def measure(self) -> Iterator[None]:
+        """Count the seconds of the context; print the line at its end if it is wanted and due."""
+        self._began = self._clock()
+        try:
+            yield
+        finally:
+            self._seconds, self._began = self.seconds, None
         if self.wanted and not self._printed and self._seconds >= self.after:
             self._printed = True
             print(f"tagtopic: {COMPILING}", file=sys.stderr, flush=True)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -132,10 +131,8 @@ class _KernelCompiler(Compiler):
     """Numba's compiler of a kernel for Python, with the environments of its callees."""
 
     def _compile_core(self) -> Any:
-        began = time.perf_counter()
-        with _no_garbage_collection():
+        with COMPILING_NOTICE.measure(), _no_garbage_collection():
             result = super()._compile_core()  # type: ignore[no-untyped-call]
-        COMPILING_NOTICE.add(time.perf_counter() - began)
         library = result.library
         for variable in library._final_module.global_variables:
             if variable.name.startswith("_ZN08NumbaEnv") and not variable.is_declaration:

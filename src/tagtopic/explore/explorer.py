@@ -320,10 +320,12 @@ class Explorer:
             start_thread(self._audit.get)
 
     def _warm(self) -> None:
-        if self.reads_texts:
-            from tagtopic.explore.views import new_document
+        from tagtopic.explore import views
 
-            new_document(self, " ".join(self.model.words_[:3]), self.model.tag_names_[:1])
+        if self.reads_texts:
+            views.new_document(self, " ".join(self.model.words_[:3]), self.model.tag_names_[:1])
+        if self.corpus is not None and len(self.corpus):
+            views.document(self, 0)
         _ = self.quality
         if self.corpus is not None:
             _ = self.weights_by_tag

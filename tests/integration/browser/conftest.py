@@ -43,11 +43,13 @@ def served(explorer: Explorer, token: str | None = None) -> Iterator[str]:
     """The address of a running service."""
     import uvicorn
 
-    from tagtopic.explore.service import create_app
+    from tagtopic.explore.service import Limits, create_app
 
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(explorer, token=token), log_level="error"))
+    server = uvicorn.Server(
+        uvicorn.Config(create_app(explorer, token=token, limits=Limits(seconds=600)), log_level="error")
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from tagtopic._core.display import COMPILING_NOTICE
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -37,7 +39,7 @@ class Limits:
     tag_characters : int, default=20_000
         Longest name of a tag.
     seconds : float, default=30.0
-        Longest time a request may take.
+        Longest time a request may take; compiling of kernels, which happens once, does not count.
     queued_requests : int, default=256
         Most requests that wait at the same time.
     header_seconds : float, default=10.0
@@ -84,16 +86,31 @@ class BoundedExecutor:
         self._n_waiting += 1
         future = asyncio.get_running_loop().run_in_executor(self._pool, partial(function, *arguments, **named))
         try:
-            return await asyncio.wait_for(asyncio.shield(future), self._limits.seconds)
-        except TimeoutError:
+            return await _result_within(future, self._limits.seconds)
+        except RequestTimeoutError:
             future.add_done_callback(_retrieve_exception)
-            raise RequestTimeoutError from None
+            raise
         finally:
             self._n_waiting -= 1
 
     def close(self) -> None:
         """End the threads once their current work is done."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+async def _result_within(future: asyncio.Future[Result], seconds: float) -> Result:
+    """Return the result of a future, or raise `RequestTimeoutError` and let the future continue.
+
+    The time in which this process compiles kernels does not count: it is needed once, by whichever request is first.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds - COMPILING_NOTICE.seconds
+    while not future.done():
+        remaining = deadline + COMPILING_NOTICE.seconds - loop.time()
+        if remaining <= 0:
+            raise RequestTimeoutError
+        await asyncio.wait({future}, timeout=remaining)
+    return future.result()
 
 
 def _retrieve_exception(future: asyncio.Future[Any]) -> None:
@@ -130,9 +147,9 @@ class Batcher(Generic[Item, Result]):
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
         try:
-            return await asyncio.wait_for(request.future, self._limits.seconds)
-        except TimeoutError:
-            raise RequestTimeoutError from None
+            return await _result_within(request.future, self._limits.seconds)
+        finally:
+            request.future.cancel()  # if nobody waits for it any more
 
     def close(self) -> None:
         """End the thread once its current batch is done."""
