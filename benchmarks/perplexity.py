@@ -1,4 +1,4 @@
-"""Held-out perplexity with the default settings, by number of topics and seed, against LDA and DMR.
+"""Held-out perplexity with the default settings, by number of topics and seed, against LDA, DMR, CTM and ATM.
 
     python benchmarks/perplexity.py imdb/documents.twtm --output imdb
     python benchmarks/perplexity.py tmdb10k.jsonl.gz --kinds director,star,keyword,year --output tmdb10k
@@ -7,8 +7,10 @@
 
 Near-duplicates are dropped, and a fifth of the remaining documents is held out (seed 0). Half of each one's words are
 observed, with its tags, and the other half is scored; "from tags" scores all words from the tags alone. The same
-command continues a killed run, also with more seeds or topics. Rivals have 1,000 sweeps and a learnt prior; new
-documents are folded in by CVB0 under their topics, which gives lower perplexity than tomotopy's own ``infer``.
+command continues a killed run, also with more seeds or topics. Rivals have 1,000 sweeps and a learnt prior (CTM: 100
+EM iterations at most); new documents are folded in by posterior means under their topics, which gives lower perplexity
+than tomotopy's own ``infer``. "LDA (tomotopy)" predicts words from tags by the mean topic proportions of the tags'
+training documents.
 """
 
 from __future__ import annotations
@@ -41,23 +43,50 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "LDA (tomotopy)": (baselines.LDA, {"sweeps": 1000}),
     "LDA with tags (tomotopy)": (baselines.LDA, {"sweeps": 1000, "tags_as_words": True}),
     "DMR": (baselines.DMR, {"sweeps": 1000}),
+    "CTM with tags": (baselines.CTM, {"tags_as_words": True}),
+    "ATM": (baselines.AuthorTopic, {"sweeps": 1000}),
 }
+
+
+class MeanTopicsOfTags:
+    """The topics of an LDA, and for a document the mean of its tags' topics: the mean of their training documents."""
+
+    def __init__(self, model: baselines.LDA) -> None:
+        self.model = model
+        self.components_ = model.components_
+
+    def fit(self, X: Any) -> MeanTopicsOfTags:
+        """Return the topics as they are."""
+        return self
+
+    def aligned(self, X: Corpus, tags: Any = None) -> Corpus:
+        """Return the documents with their tags, without words that do not occur in training."""
+        words = self.model.aligned(X)
+        return words.with_matrices(tags=X.tags)
+
+    def transform(self, X: Corpus) -> Any:
+        """Return the mean of the tags' topics; for a document without known tags, the mean of LDA's prior."""
+        sums = np.asarray(X.tags.astype(np.float64) @ self.model.tag_topics_)
+        prior = self.model.topic_prior_ / self.model.topic_prior_.sum()
+        sums[sums.sum(axis=1) == 0] = prior
+        return sums / sums.sum(axis=1, keepdims=True)
 
 
 def measure(train: Corpus, test: Corpus, settings: Settings) -> list[Row]:
     """Fit a model; measure completion, the perplexity from tags alone if it has one, and CPU seconds of the fit."""
     kind, given = MODELS[settings["model"]]
-    given = {**given, **settings["arguments"], "random_state": settings["seed"], "n_jobs": 1}
-    if "tag_predictor" in signature(kind).parameters:
-        given["tag_predictor"] = False
+    given = {**given, **settings["arguments"], "random_state": settings["seed"]}
+    optional = {"n_jobs": 1, "tag_predictor": False}
+    given |= {name: value for name, value in optional.items() if name in signature(kind).parameters}
     started = cpu_seconds()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # tags that occur in the test part only
         model = kind(settings["topics"], **given).fit(train)
         cpu = cpu_seconds() - started
         row: Row = {"scored": settings["model"], "cpu": cpu, "perplexity": perplexity(model, test).value}
-        if kind in OURS:
-            row["from tags"] = perplexity(model, test, method="tags").value
+        by_tags = MeanTopicsOfTags(model) if kind is baselines.LDA and not model.tags_as_words else model
+        if kind is not LDA:
+            row["from tags"] = perplexity(by_tags, test, method="tags").value
     return [row]
 
 
@@ -86,17 +115,20 @@ def read(arguments: argparse.Namespace) -> tuple[Corpus, Corpus]:
     if arguments.groups:
         with gzip.open(arguments.path, "rt", encoding="utf-8") as file:
             groups = np.array([json.loads(line)[arguments.groups] for line in file])
+    numbers = np.arange(len(corpus))
     if arguments.kinds:
         kinds = tuple(arguments.kinds.split(","))
         corpus = corpus.select_tags(TagRules(min_tag_documents=arguments.least, keep_kinds=kinds))
         if arguments.least > 1:
-            corpus = corpus[np.diff(corpus.tags.indptr) > 0]
+            tagged = np.flatnonzero(np.diff(corpus.tags.indptr))
+            corpus, numbers = corpus[tagged], numbers[tagged]
     if arguments.documents:
-        corpus = corpus[np.random.default_rng(0).permutation(len(corpus))[: arguments.documents]]
+        drawn = np.random.default_rng(0).permutation(len(corpus))[: arguments.documents]
+        corpus, numbers = corpus[drawn], numbers[drawn]
     if not arguments.keep_duplicates:
         kept = np.flatnonzero(first_copies(corpus.counts, 0.6) < 0)
-        corpus, groups = corpus[kept], None if groups is None else groups[kept]
-    train, test = corpus.split(0.2, 0, groups=groups)
+        corpus, numbers = corpus[kept], numbers[kept]
+    train, test = corpus.split(0.2, 0, groups=None if groups is None else groups[numbers])
     return train, test
 
 
