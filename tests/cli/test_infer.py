@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Command
 
 from tagtopic import LDA, TWDA, Corpus
+from tagtopic.cli.infer import PART_DOCUMENTS
 
 READ = ("--text", "body", "--tags", "author,year")
 REPLACED = "is read by this command, which would replace it: give another name"
@@ -156,6 +157,30 @@ def test_transform_writes_topic_mixes(tagtopic: Command, model: Path, documents:
     table = np.loadtxt(target, delimiter=",", skiprows=1, usecols=(1, 2, 3))
     expected = TWDA.load(model).transform(Corpus.read(documents, text="body", tags=["author", "year"]))
     np.testing.assert_allclose(table, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("command", ["rank", "predict", "transform"])
+def test_files_written_in_parts_have_the_rows_of_all_documents(
+    tagtopic: Command, model: Path, documents: Path, tmp_path: Path, command: str
+) -> None:
+    n = PART_DOCUMENTS + 1
+    lines = documents.read_text().splitlines()
+    (tmp_path / "many.jsonl").write_text("\n".join(lines[i % len(lines)] for i in range(n)))
+    many = tmp_path / "many.parquet"
+    top = [] if command == "transform" else ["-n", 1]
+    assert tagtopic(command, model, documents, *READ, *top, "-o", tmp_path / "few.parquet", "-q").code == 0
+    assert tagtopic(command, model, tmp_path / "many.jsonl", *READ, *top, "-o", many, "-q").code == 0
+    expected = parquet.read_table(tmp_path / "few.parquet").to_pylist()
+    table = parquet.read_table(many)
+    assert len(table) == n
+    assert parquet.ParquetFile(many).num_row_groups > 1
+    for i in (0, PART_DOCUMENTS - 1, PART_DOCUMENTS, n - 1):
+        assert table.slice(i, 1).to_pylist() == [expected[i % len(lines)]]
+    target = tmp_path / "many.csv"
+    assert tagtopic(command, model, tmp_path / "many.jsonl", *READ, *top, "-o", target, "-q").code == 0
+    written = target.read_text().splitlines()
+    assert len(written) == n + 1
+    assert [line for line in written if line.startswith("id,")] == written[:1]
 
 
 def test_new_documents_from_standard_input(tagtopic: Command, model: Path) -> None:

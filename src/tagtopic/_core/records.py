@@ -138,6 +138,7 @@ def csv_chunks(
     *,
     separator: str = ",",
     byte_order_mark: bool = False,
+    header: bool = True,
 ) -> Iterator[str]:
     """Yield rows as CSV for spreadsheets, in chunks of many lines: a header, then a line per row.
 
@@ -153,13 +154,15 @@ def csv_chunks(
         What separates cells.
     byte_order_mark : bool, default=False
         Whether to begin with a byte order mark, by which spreadsheets recognise UTF-8.
+    header : bool, default=True
+        Whether there is a header; a part that is appended to others has none.
     """
     remaining = iter(rows)
     chunk = list(islice(remaining, CSV_ROWS))
     lines = io.StringIO("\ufeff" if byte_order_mark and (chunk or names) else "")
     lines.seek(0, io.SEEK_END)
     writer = csv.DictWriter(lines, list(names or (chunk[0] if chunk else ())), delimiter=separator, lineterminator="\n")
-    if writer.fieldnames:
+    if writer.fieldnames and header:
         writer.writeheader()
     while chunk:
         writer.writerows({name: _escape_formula(value) for name, value in row.items()} for row in chunk)

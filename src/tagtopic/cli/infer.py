@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,11 +23,15 @@ from tagtopic.cli.inputs import (
     warn_if_no_known_tags,
 )
 from tagtopic.cli.options import examples
-from tagtopic.cli.output import check_output, emit, notify
+from tagtopic.cli.output import Result, check_output, emit, emit_parts, is_written_in_parts, notify
 from tagtopic.cli.results import predictions_result, similar_result, topic_mixes_result, weights_result, with_titles
 from tagtopic.engines import ENGINES, engine_class
 
+if TYPE_CHECKING:
+    from tagtopic.corpus import Corpus
+
 N_SHOWN = 20  # documents in printed tables; --json and --output have all
+PART_DOCUMENTS = 10_000  # whose results are in memory at a time, if they are written to a file of rows
 INTERVAL = 0.9
 TAG_WEIGHTS = "tag_weights"
 
@@ -165,8 +169,15 @@ def rank(
     fitted = load_model(model, jobs)
     require_tags(fitted)
     corpus = read_corpus(files, file_options, model=fitted, jobs=jobs, quiet=quiet)
-    ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
     warn_if_no_known_tags(fitted, corpus)
+    if is_written_in_parts(output) and not intervals:
+
+        def weights_of(part: Corpus) -> Result:
+            return weights_result("", list(zip(part.ids, fitted.rank_tags(part), strict=True)), top)
+
+        emit_parts(results_of_parts(corpus, weights_of), str(output), quiet=quiet)
+        return
+    ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
     sampled = None
     if intervals or (output is None and not as_json):
         part = corpus if intervals else corpus[:N_SHOWN]
@@ -232,9 +243,17 @@ def predict(
         return
     check_output(output, model, *files)
     fitted, corpus = model_and_corpus(model, files, file_options, jobs=jobs, quiet=quiet)
-    predicted = fitted.predict_tags(
-        corpus, top, method=method, kinds=options.split_names(kinds), given=given, exclude=options.split_names(exclude)
-    )
+    asked: dict[str, Any] = {
+        "method": method, "kinds": options.split_names(kinds), "given": given, "exclude": options.split_names(exclude)
+    }  # fmt: skip
+    if is_written_in_parts(output):
+
+        def predictions_of(part: Corpus) -> Result:
+            return predictions_result("", list(zip(part.ids, fitted.predict_tags(part, top, **asked), strict=True)))
+
+        emit_parts(results_of_parts(corpus, predictions_of), str(output), quiet=quiet)
+        return
+    predicted = fitted.predict_tags(corpus, top, **asked)
     documents = list(zip(corpus.ids, predicted, strict=True))
     why = None
     if reasons:
@@ -277,8 +296,27 @@ def transform(
         return
     check_output(output, model, *files)
     fitted, corpus = model_and_corpus(model, files, file_options, jobs=jobs, quiet=quiet)
+    if is_written_in_parts(output):
+
+        def mixes_of(part: Corpus) -> Result:
+            return topic_mixes_result("", part.ids, fitted.transform(part))
+
+        emit_parts(results_of_parts(corpus, mixes_of), str(output), quiet=quiet)
+        return
     result = topic_mixes_result(_title(len(corpus), "largest topics"), corpus.ids, fitted.transform(corpus))
     emit(with_titles(result, corpus), as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
+
+
+def results_of_parts(
+    corpus: Corpus, answer: Callable[[Corpus], Result], size: int = PART_DOCUMENTS
+) -> Iterator[Result]:
+    """Yield the results of consecutive documents, at most ``size`` at a time, so that memory is bounded by these."""
+    for first in range(0, max(len(corpus), 1), size):
+        with warnings.catch_warnings():
+            if first:  # every part would repeat what is said of unknown tags
+                warnings.simplefilter("ignore")
+            found = answer(corpus[first : first + size] if len(corpus) > size else corpus)
+        yield found
 
 
 def _title(n_documents: int, what: str) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from rich.text import Text
 
 from tagtopic._core.files import atomic_file
 
+APPENDABLE = (".csv", ".tsv", ".jsonl", ".parquet")
 FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".feather")
 
 WIDTH = 160  # of tables that are not printed to a terminal
@@ -106,6 +107,63 @@ def emit(
         print_json(result.value)
     else:
         print_table(result, max_lines=max_lines)
+
+
+def is_written_in_parts(output: str | None) -> bool:
+    """Whether rows can be appended to an output: JSON Lines on standard output, or a file of rows."""
+    return output is not None and (output == "-" or Path(output).suffix.lower() in APPENDABLE)
+
+
+def emit_parts(parts: Iterable[Result], output: str, *, quiet: bool = False) -> None:
+    """Write the rows of several results, one after the other, to one file (`-` for JSON Lines), atomically.
+
+    Only one part is in memory at a time.
+    """
+    if output == "-":
+        for part in parts:
+            sys.stdout.writelines(_json_lines(part.rows))
+        return
+    path = Path(output)
+    n_rows = 0
+    with naming_errors(path), atomic_file(path) as temporary, _appended(temporary, path.suffix.lower()) as append:
+        for part in parts:
+            append(part)
+            n_rows += len(part.rows)
+    notify(f"wrote {n_rows:,} rows to {output}", quiet=quiet)
+
+
+@contextmanager
+def _appended(path: Path, kind: str) -> Iterator[Callable[[Result], None]]:
+    """Open a file of this kind; yield a function that appends the rows of a result."""
+    with ExitStack() as files:
+        if kind == ".parquet":
+            writers: list[Any] = []
+
+            def append(part: Result) -> None:
+                from pyarrow import parquet
+
+                table = _arrow_table(part.rows, part.fields) if part.table is None else part.table()
+                if not writers:
+                    writers.append(files.enter_context(parquet.ParquetWriter(path, table.schema)))
+                writers[0].write_table(table)
+
+            yield append
+            return
+        file = files.enter_context(path.open("w", encoding="utf-8", newline="" if kind != ".jsonl" else None))
+        header = iter([True])
+
+        def append_lines(part: Result) -> None:
+            if kind == ".jsonl":
+                file.writelines(_json_lines(part.rows))
+                return
+            from tagtopic._core.records import csv_chunks  # imports NumPy
+
+            separator = "," if kind == ".csv" else "\t"
+            file.writelines(
+                csv_chunks(part.rows, list(part.fields or ()), separator=separator, header=next(header, False))
+            )
+
+        yield append_lines
 
 
 def _describe_size(result: Result, path: Path) -> str:
