@@ -1,6 +1,8 @@
 """A million documents on one machine: seconds per iteration, memory, growth, and the share of the inner loops.
 
     python benchmarks/scale.py iterations FOLDER [--topics 5 20 50 200] [--documents 1000000] [--iterations 3]
+    python benchmarks/scale.py iterations FOLDER --inference gibbs --documents 100000 --tags 20000 --words 100000
+    python benchmarks/scale.py tokens FOLDER [--topics 50] [--documents 100000]
     python benchmarks/scale.py growth FOLDER [--topics 50] [--documents 1000000]
     python benchmarks/scale.py roofline FOLDER [--topics 50] [--documents 100000]
     python benchmarks/scale.py online CORPUS [CORPUS ...] --plot docs/results/online.svg
@@ -20,6 +22,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +32,20 @@ import numpy as np
 from synthetic_corpus import Size, synthetic_corpus
 from tagtopic import TWDA, Corpus
 from tagtopic._core.intrinsics import AHEAD, prefetch_row
+from tagtopic._core.memmap import TemporaryArrays
 from tagtopic._core.parallel import ThreadPool, cut_evenly
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.local import CHUNK_ENTRIES, LocalEngine
+from tagtopic.engines.sampler import LocalSampler
 from tagtopic.inference.cvb0 import word_pass_cvb0
 from tagtopic.inference.e_step import word_pass
+from tagtopic.inference.gibbs import document_key, sampler_priors, uniform
 from tagtopic.inference.m_step import log_prior, m_step
 from tagtopic.inference.methods import CVB0, MAP, method_of
+from tagtopic.inference.own_words import own_word_candidates
 from tagtopic.inference.types import CountTotals, Parameters, Priors, Statistics
 from tagtopic.models import _base
+from tagtopic.models._settings import initial_parameters
 
 
 def resident(name: str) -> float:
@@ -127,7 +135,7 @@ def typical(found: Any) -> tuple[float, float]:
 
 
 def iterations(given: argparse.Namespace) -> None:
-    path = synthetic_corpus(given.folder, Size(given.documents))
+    path = synthetic_corpus(given.folder, Size(given.documents, given.tags, given.words))
     print("| K | seconds per iteration, wall | CPU / 2 | initialisation, CPU s | peak MB | of it the opened corpus |")
     print("|---|---|---|---|---|---|")
     for n_topics in given.topics:
@@ -143,7 +151,7 @@ def iterations(given: argparse.Namespace) -> None:
 def growth(given: argparse.Namespace) -> None:
     results = []
     for n_documents in (given.documents // 10, given.documents):
-        path = synthetic_corpus(given.folder, Size(n_documents))
+        path = synthetic_corpus(given.folder, Size(n_documents, given.tags, given.words))
         found = fit_in_child(path, given.topics[0], given)
         results.append((*typical(found), found["peak"]))
         print(f"{n_documents:,} documents, K = {given.topics[0]}: {found}", flush=True)
@@ -220,9 +228,85 @@ def bare_pass(rows: Any, counts: Any, mix: Any, sums: Any, weighted: Any) -> Non
             weighted[k] += c * rows[i, k]
 
 
+@numba.njit(nogil=True, fastmath=True)
+def cumulate(counts: Any, word: Any, mix: Any, cumulated: Any) -> Any:
+    """``cumulated = cumsum(mix * counts[word])``; return the sum."""
+    total = np.float32(0)
+    for k in range(mix.shape[0]):
+        total += mix[k] * np.float32(counts[word, k])
+        cumulated[k] = total
+    return total
+
+
+@numba.njit(nogil=True)
+def bare_sweep(documents: Any, counts: Any, document_topics: Any, topics: Any, seed: Any) -> None:
+    """Draw a topic for each token from the cumulated products of its word's row and its document's counts.
+
+    Nothing else: no tags, no prior, no counts that change, no token left out of its own counts.
+    """
+    mix = np.empty(counts.shape[1], np.float32)
+    cumulated = np.empty(counts.shape[1], np.float32)
+    t = 0
+    for d in range(documents.word_starts.shape[0] - 1):
+        for k in range(mix.shape[0]):
+            mix[k] = np.float32(document_topics[d, k])
+        key = document_key(seed, 0, d)
+        for e in range(documents.word_starts[d], documents.word_starts[d + 1]):
+            word = documents.words[e]
+            for _ in range(documents.counts[e]):
+                total = cumulate(counts, word, mix, cumulated)
+                point = np.float32(uniform(key, t)) * total
+                low, high = 0, cumulated.shape[0] - 1
+                while low < high:
+                    middle = (low + high) // 2
+                    if cumulated[middle] <= point:
+                        low = middle + 1
+                    else:
+                        high = middle
+                topics[t] = low
+                t += 1
+
+
+def tokens(given: argparse.Namespace) -> None:
+    """Print CPU nanoseconds per token and sweep of the sampler, and of a bare loop over the same data, one thread."""
+    corpus = Corpus.open(synthetic_corpus(given.folder, Size(given.documents, given.tags, given.words)))
+    for n_topics in given.topics:
+        model = TWDA(n_topics, inference="gibbs", init="random", random_state=0)
+        parameters, beliefs = initial_parameters(model, corpus)
+        candidates = own_word_candidates(corpus.counts, corpus.tags) if given.own_words else None
+        priors = sampler_priors(parameters, beliefs, candidates)
+        with ThreadPool(1) as pool:
+            sampler = LocalSampler(corpus, n_topics, pool, TemporaryArrays(), ExitStack(), candidates=candidates)
+            sampler.initialise(parameters, 0)
+            for sweep in range(given.iterations):
+                sampler.sweep(priors, 0, sweep + 1)
+            counts = np.array(sampler.counts.word_topics)
+            owner = np.repeat(np.arange(len(corpus)), np.diff(sampler.token_starts))
+            is_topic = sampler.tokens.topics < n_topics
+            cells = owner[is_topic] * n_topics + sampler.tokens.topics[is_topic]
+            document_topics = np.bincount(cells, minlength=len(corpus) * n_topics).astype(np.int32)
+            document_topics = document_topics.reshape(-1, n_topics) + 1
+            drawn = np.empty(sampler.n_tokens, np.uint16)
+            taken: dict[str, list[float]] = {"the sampler": [], "a bare loop": []}
+            for repeat in range(given.repeats + 1):  # the first compiles
+                for name, times in taken.items():
+                    clock = Clock()
+                    if name == "the sampler":
+                        sampler.sweep(priors, 0, given.iterations + 1 + repeat)
+                    else:
+                        bare_sweep(sampler.documents, counts, document_topics, drawn, 1)
+                    times.append(1e9 * clock.read()[1] / sampler.n_tokens)
+            ours, bare = (min(times[1:]) for times in taken.values())
+            print(
+                f"K = {n_topics}, {corpus!r}, {sampler.n_tokens:,} tokens: {ours:.0f} ns per token and sweep, a bare "
+                f"loop {bare:.0f} ns, ratio {ours / bare:.2f}",
+                flush=True,
+            )
+
+
 def roofline(given: argparse.Namespace) -> None:
     """Print CPU seconds of the two inner loops per iteration, and their rate against bare loops on the same data."""
-    corpus = Corpus.open(synthetic_corpus(given.folder, Size(given.documents)))
+    corpus = Corpus.open(synthetic_corpus(given.folder, Size(given.documents, given.tags, given.words)))
     n_topics, sweeps, code = given.topics[0], given.sweeps, method_of(given.inference).code
     random = np.random.default_rng(0)
     psi = random.random((corpus.n_words, n_topics), np.float32) / corpus.n_words
@@ -357,13 +441,18 @@ def main() -> None:
     for name, function, topics, documents in (
         ("iterations", iterations, [5, 20, 50, 200], 1_000_000),
         ("growth", growth, [50], 1_000_000),
+        ("tokens", tokens, [50], 100_000),
         ("roofline", roofline, [50], 100_000),
     ):
         command = commands.add_parser(name)
         command.add_argument("folder", type=Path)
         command.add_argument("--topics", type=int, nargs="+", default=topics)
         command.add_argument("--documents", type=int, default=documents)
+        command.add_argument("--tags", type=int, default=Size.tags)
+        command.add_argument("--words", type=int, default=Size.words)
         command.add_argument("--iterations", type=int, default=3)
+        command.add_argument("--repeats", type=int, default=3)
+        command.add_argument("--own-words", action="store_true")
         command.add_argument("--inference", default="cvb0")
         command.add_argument("--sweeps", type=int, default=2)
         command.set_defaults(function=function)

@@ -12,6 +12,7 @@ counts to executors, and of differences and assignments to the driver, in the la
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import time
 from collections.abc import Callable
@@ -75,6 +76,7 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--own-words", action="store_true")
+    parser.add_argument("--json", type=Path, help="append a line per number of rounds, for cost_model.py")
     parser.add_argument("--memory", default="1g", help="memory of each worker")
     arguments = parser.parse_args()
     path = synthetic_corpus(arguments.folder, Size(arguments.documents, arguments.tags, arguments.words))
@@ -118,6 +120,15 @@ def main() -> None:
                 here, there = runs
                 local, spark = (sum(run.median_cpu().values()) for run in runs)
                 counts, tokens = traffic(there.sampler)  # type: ignore[arg-type]
+                if arguments.json is not None:
+                    row = {
+                        "documents": len(corpus), "tokens": int(corpus.n_tokens), "words": corpus.n_words,
+                        "tags": corpus.n_tags, "topics": arguments.topics, "rounds": rounds,
+                        "workers": arguments.workers, "local_cpu": local, "spark_cpu": there.median_cpu(),
+                        "counts_mb": counts, "assignments_mb": tokens,
+                    }  # fmt: skip
+                    with arguments.json.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
                 print(
                     f"{rounds} rounds: CPU seconds a sweep, local {local:.2f}, Spark {spark:.2f} "
                     f"({', '.join(f'{who} {seconds:.2f}' for who, seconds in there.median_cpu().items())}), "
