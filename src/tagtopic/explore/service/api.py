@@ -302,7 +302,7 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
         """Infer topics and tag weights of texts."""
         require_texts(explorer)
         records = await batcher.run([TextAndTags(d.text, d.tags) for d in request.documents])
-        return _json({"documents": records})
+        return json_response({"documents": records})
 
     @api.post("/predict-tags", tags=["inference"], response_model=PredictResponse)
     async def predict(request: PredictRequest) -> Response:
@@ -310,7 +310,7 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
         require_texts(explorer)
         documents = [TextAndTags(d.text, d.tags) for d in request.documents]
         records = await executor.run(predict_records, explorer, documents, request)
-        return _json({"documents": records})
+        return json_response({"documents": records})
 
     return api
 
@@ -320,6 +320,6 @@ def create_batcher(explorer: Explorer, limits: Limits = LIMITS) -> Batcher[TextA
     return Batcher(lambda documents: infer_records(explorer, documents), limits)
 
 
-def _json(value: Any) -> Response:
+def json_response(value: Any) -> Response:
     """A response without validation: it would cost more than computing the records of plain values."""
     return Response(json.dumps(value, ensure_ascii=False, separators=(",", ":")), media_type="application/json")

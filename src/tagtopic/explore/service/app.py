@@ -25,7 +25,7 @@ from tagtopic._version import __version__
 from tagtopic.explore.analyses import PendingError
 from tagtopic.explore.explorer import NotFoundError
 from tagtopic.explore.review import ConflictError, ReviewUnavailableError
-from tagtopic.explore.service import api, pages
+from tagtopic.explore.service import annif, api, pages
 from tagtopic.explore.service.execution import BoundedExecutor, Limits, QueueFullError, RequestTimeoutError
 from tagtopic.explore.service.middleware import AccessMiddleware, BodyLimitMiddleware, allowed_hosts
 from tagtopic.explore.service.schemas import LIMITS
@@ -98,10 +98,11 @@ def create_app(
     )
     html = pages.Pages(explorer, executor)
     app.include_router(api.router(explorer, executor, batcher))
+    app.include_router(annif.router(explorer, executor, limits))
     app.include_router(html.router())
 
     async def respond(request: Request, code: int, message: str, headers: dict[str, str] | None = None) -> Response:
-        if request.url.path.startswith("/api/"):
+        if request.url.path.startswith(("/api/", annif.PREFIX)):
             return JSONResponse({"detail": message}, code, headers)
         return HTMLResponse(html.error_page(code, message), code, headers)
 

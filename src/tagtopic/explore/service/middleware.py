@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import ctypes
 import gc
 import hmac
@@ -50,9 +52,11 @@ def allowed_hosts(host: str) -> list[str]:
 class AccessMiddleware:
     """Adds security headers to every response and, if there is a token, requires it.
 
-    Programs send ``Authorization: Bearer …``. A browser opens ``/?token=…`` once: the token is moved from the address
-    to a cookie that scripts cannot read and that is not sent with cross-site requests. Another port of the same host is
-    no other site to a browser, so that requests with the cookie may write only if they come from the same origin.
+    Programs send ``Authorization: Bearer …``, or the token as the password of an address (``http://user:TOKEN@…``),
+    which is all that Annif's HTTP backend can be given. A browser opens ``/?token=…`` once: the token is moved from the
+    address to a cookie that scripts cannot read and that is not sent with cross-site requests. Another port of the same
+    host is no other site to a browser, so that requests with the cookie or a password may write only if they come from
+    the same origin.
     """
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
@@ -78,7 +82,9 @@ class AccessMiddleware:
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), token):
             return None
-        if hmac.compare_digest(_token_cookie(headers.get(b"cookie", b"")), token):
+        password = _basic_password(given) if scheme.lower() == b"basic" else b""
+        in_cookie = hmac.compare_digest(_token_cookie(headers.get(b"cookie", b"")), token)
+        if in_cookie or hmac.compare_digest(password, token):  # browsers add both to requests of other sites
             return None if scope["method"] in SAFE_METHODS or _is_same_origin(headers) else _refuse_origin()
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         in_address = [value for name, value in query if name == "token"]
@@ -86,6 +92,13 @@ class AccessMiddleware:
             return _redirect_with_cookie(scope["path"], [pair for pair in query if pair[0] != "token"], token)
         message = "a token is needed: send it as 'Authorization: Bearer TOKEN', or open /?token=TOKEN in a browser"
         return JSONResponse({"detail": message}, 401, {"WWW-Authenticate": "Bearer"})
+
+
+def _basic_password(given: bytes) -> bytes:
+    try:
+        return base64.b64decode(given.strip(), validate=True).partition(b":")[2]
+    except binascii.Error:
+        return b""
 
 
 def _is_same_origin(headers: dict[bytes, bytes]) -> bool:
