@@ -46,6 +46,8 @@ class FileFormat(StrEnum):
     ARROW = "arrow"
     EXCEL = "excel"
     TWTM = "twtm"
+    ARFF = "arff"
+    EXTREME = "extreme"
 
 
 MAX_ITER = f"{METHODS['gibbs'].defaults.max_iter} for gibbs, {METHODS['cvb0'].defaults.max_iter} otherwise"

@@ -41,8 +41,9 @@ class DocumentOptions:
     tag_separator : str, default=None
         The string at which strings of tags are split.
     format : str, default=None
-        The format of the files, if not by their suffixes: such as `"csv"`, `"text"` (each line is a document) or
-        `"files"` (each file is one; its path is its id, `tags="folder"` its folder).
+        The format of the files, if not by their suffixes: such as `"csv"`, `"text"` (each line is a document),
+        `"files"` (each file is one; its path is its id, `tags="folder"` its folder) or `"extreme"` (multi-label data
+        in the text format of extreme classification).
     on_error : {"raise", "skip"}, default="raise"
         Whether the first bad row is an error, or bad rows are skipped and counted in one warning.
     """
@@ -147,7 +148,8 @@ class ReadOptions(BuildOptions, DocumentOptions):
     encoding : str, default=None
         The encoding of the files; None: UTF-8, or by the byte order mark.
     dictionaries : (path, path), default=None
-        For the authors' format: the files that name words and tags, if not `words.txt` and `tags.txt`.
+        For the authors' format: the files that name words and tags, if not `words.txt` and `tags.txt`. For the format
+        `"extreme"`: the same, without which words and tags are called by their numbers.
     to : path, default=None
         A folder where the corpus is saved while it is read, atomically, for `Corpus.open`.
     progress : bool, default=None

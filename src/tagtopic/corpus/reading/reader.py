@@ -17,7 +17,7 @@ from tagtopic._core.files import TemporaryFolder
 from tagtopic.corpus import storage
 from tagtopic.corpus.builder import BATCH_CHARACTERS, BATCH_ROWS, CorpusBuilder, DocumentBatch
 from tagtopic.corpus.corpus import Corpus
-from tagtopic.corpus.reading import sources, tables, twtm
+from tagtopic.corpus.reading import multilabel, sources, tables, twtm
 from tagtopic.corpus.reading.documents import PATIENCE, DocumentBatcher
 from tagtopic.corpus.reading.errors import BadRow, ReadError, ReadWarning, RowErrors
 from tagtopic.corpus.reading.lines import (
@@ -53,6 +53,8 @@ def read_corpus(source: Any, arguments: Mapping[str, Any]) -> Corpus:
         if options.to is not None or options.words is not None:
             raise ValueError(f"{source} is a saved corpus: open it with Corpus.open, then align or save it")
         return _open_corpus(source, rules, tag_rules)
+    if (file := _multilabel_file(source, options)) is not None:
+        return _read_multilabel(file, options, rules, tag_rules)
     vocabulary = None if options.words is None else fixed_vocabulary(options.words)
     builder = CorpusBuilder(rules, tag_rules, vocabulary, options.n_jobs, options.keep_texts)
     with _read_progress(options.progress) as progress:
@@ -64,15 +66,47 @@ def read_corpus(source: Any, arguments: Mapping[str, Any]) -> Corpus:
     return corpus
 
 
-def _open_corpus(path: str | PathLike[str], rules: TextRules, tag_rules: TagRules) -> Corpus:
-    corpus = Corpus.open(path)
+def _multilabel_file(source: Any, options: ReadOptions) -> Path | None:
+    """Return the file of a source in one of the formats of multi-label data sets, if it is one."""
+    if not _is_path(source) and not _is_list_of_paths(source):
+        return None
+    if options.format not in (None, *multilabel.FORMATS):
+        return None
+    files = sources.files_of(source, options.format)
+    kinds = [sources.format_of(file, options.format) for file in files]
+    if not set(kinds) & set(multilabel.FORMATS):
+        return None
+    if len(files) > 1:
+        raise ValueError(f"{files[0]} is a data set of its own: give one file of this format at a time")
+    return files[0]
+
+
+def _read_multilabel(file: Path, options: ReadOptions, rules: TextRules, tag_rules: TagRules) -> Corpus:
+    _check_counted(file, "has words that are counted already", rules, None)
+    errors = RowErrors(options.skips_errors)
+    kind = sources.format_of(file, options.format)
+    corpus = multilabel.read_multilabel(file, kind, options.dictionary_files, errors, options.encoding)
+    if options.words is not None:
+        corpus = corpus.align(list(options.words), corpus.tag_names).corpus
+    corpus = corpus if tag_rules == TagRules() else corpus.select_tags(tag_rules)
+    errors.warn(len(corpus))
+    if options.to is None:
+        return corpus
+    corpus.save(options.to)
+    return Corpus.open(options.to)
+
+
+def _check_counted(path: Any, what: str, rules: TextRules, own: TextRules | None) -> None:
+    """Raise if rules for texts are given, other than the corpus's own."""
     usual = TextRules()
     others = [field.name for field in fields(rules) if getattr(rules, field.name) != getattr(usual, field.name)]
-    if others and rules != corpus.rules:
-        raise ValueError(
-            f"{path} is a saved corpus, whose words are chosen and counted already: {', '.join(others)} can only be "
-            "given where the texts themselves are read"
-        )
+    if others and rules != own:
+        raise ValueError(f"{path} {what}: {', '.join(others)} can only be given where the texts themselves are read")
+
+
+def _open_corpus(path: str | PathLike[str], rules: TextRules, tag_rules: TagRules) -> Corpus:
+    corpus = Corpus.open(path)
+    _check_counted(path, "is a saved corpus, whose words are chosen and counted already", rules, corpus.rules)
     return corpus if tag_rules == TagRules() else corpus.select_tags(tag_rules)
 
 
@@ -181,6 +215,8 @@ class Reader:
         kinds = {sources.format_of(file, self.options.format) for file in files}
         if "twtm" in kinds and needs_word_order:
             raise ValueError(f"{files[0]} has counts of words, not their order: bigrams cannot be found in it")
+        if kinds & set(multilabel.FORMATS):
+            raise ValueError(f"{files[0]} has a vocabulary of its own and cannot be read in parts: use Corpus.read")
         self._progress.expect(sum(file.stat().st_size for file in files))
         return self._read_files(files)
 

@@ -33,12 +33,16 @@ FORMATS = {
     ".xls": "excel",
     ".ods": "excel",
     ".twtm": "twtm",
+    ".arff": "arff",
 }
 TEXT = ".txt"
 FILES = "files"
 """Each file is a document."""
 
-KNOWN = sorted({*FORMATS.values(), "text", FILES})  # any file may be text: no suffix stands for it
+EXTREME = "extreme"
+"""The text format of extreme classification, whose files have no suffix of their own."""
+
+KNOWN = sorted({*FORMATS.values(), "text", FILES, EXTREME})  # any file may be text: no suffix stands for it
 COMPRESSION_SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2"}
 BUFFER = 1 << 20
