@@ -44,7 +44,7 @@ from tagtopic.inference.m_step import log_prior, m_step
 from tagtopic.inference.methods import CVB0, MAP, method_of
 from tagtopic.inference.own_words import own_word_candidates
 from tagtopic.inference.types import CountTotals, Parameters, Priors, Statistics
-from tagtopic.models import _base
+from tagtopic.models import _fit
 from tagtopic.models._settings import initial_parameters
 
 
@@ -75,9 +75,14 @@ class Clock:
 def measure_fit(path: str, n_topics: int, iterations: int, inference: str) -> None:
     """Print one fit as JSON: its iterations, and peak memory of each part."""
     corpus = Corpus.open(path)
-    settings: dict[str, Any] = {"tol": 0, "random_state": 0, "n_jobs": 2, "inference": inference}
+    settings: dict[str, Any] = {
+        "tol": 0,
+        "random_state": 0,
+        "n_jobs": 2,
+        "inference": inference,
+        "tag_predictor": False,
+    }
     TWDA(n_topics, max_iter=2, **settings).fit(corpus[:300])  # compile
-    _base.fit_if_tagged = lambda *_: None  # type: ignore[assignment]
     gc.collect()
     opened = resident("VmRSS")
     reset_peak()
@@ -88,7 +93,7 @@ def measure_fit(path: str, n_topics: int, iterations: int, inference: str) -> No
         rows.append({"wall": round(wall, 2), "cpu": round(cpu, 2), "peak": round(resident("VmHWM"))})
 
     model = TWDA(n_topics, max_iter=iterations, callbacks=[note], **settings)
-    start = _base.TagTopicModel._start_fit
+    start = _fit.start_fit
     found: dict[str, Any] = {}
 
     def begin(*args: Any) -> Any:
@@ -103,7 +108,7 @@ def measure_fit(path: str, n_topics: int, iterations: int, inference: str) -> No
 
         return _Context(entered, context.__exit__)
 
-    _base.TagTopicModel._start_fit = begin
+    _fit.start_fit = begin
     model.fit(corpus)
     wall, cpu = clock.read()
     found |= {"iterations": rows, "after": {"wall": round(wall, 2), "cpu": round(cpu, 2)}}
@@ -370,7 +375,7 @@ def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: in
     """Return (CPU seconds, perplexity) after the initialisation and after each iteration; scoring is not timed."""
     fits: list[Any] = []
     curve: list[tuple[float, float]] = []
-    begin, spent, clock = _base.TagTopicModel._start_fit, [0.0], Clock()
+    begin, spent, clock = _fit.start_fit, [0.0], Clock()
 
     def catching(*args: Any) -> Any:
         context = begin(*args)
@@ -385,18 +390,17 @@ def perplexities(train: Corpus, test: Corpus, n_topics: int, kind: str, most: in
     def note(*_: Any) -> None:
         spent[0] += clock.read()[1]
         scored = TWDA(n_topics, inference="cvb0")
-        scored._set_learnt(train, fits[-1].now, fits[-1].history)
+        _fit.set_learnt(scored, train, fits[-1].snapshot, fits[-1].history)
         curve.append((spent[0], scored.perplexity(test)))
         clock.read()
 
-    predict = _base.fit_if_tagged
-    _base.fit_if_tagged = lambda *_: None  # type: ignore[assignment]
-    _base.TagTopicModel._start_fit = catching
+    _fit.start_fit = catching
     try:
         settings: dict[str, Any] = {"inference": "cvb0", "random_state": 0, "n_jobs": 2, "tol": 0, "progress": False}
-        TWDA(n_topics, learning=kind, max_iter=most, callbacks=[note], **settings).fit(train)
+        settings |= {"tag_predictor": False, "max_iter": most}
+        TWDA(n_topics, learning=kind, callbacks=[note], **settings).fit(train)
     finally:
-        _base.TagTopicModel._start_fit, _base.fit_if_tagged = begin, predict  # type: ignore[method-assign]
+        _fit.start_fit = begin
     return curve
 
 

@@ -8,6 +8,7 @@ from tests.cli.conftest import Command
 
 from tagtopic import LDA, TWDA, TWTM
 from tagtopic.cli.fit import _stem
+from tagtopic.models import _fit
 from tagtopic.models._batch import ExpectationMaximisation
 
 READ = ("--text", "body", "--tags", "author,year")
@@ -305,7 +306,7 @@ def test_a_second_ctrl_c_reports_the_checkpoint(
     def interrupted_again(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(TWDA, "_set_learnt", interrupted_again)
+    monkeypatch.setattr(_fit, "set_learnt", interrupted_again)
     target = tmp_path / "m"
     outcome = tagtopic("fit", documents, *READ, "-k", 2, "-o", target, "--checkpoint-every", every)
     assert outcome.code == 130

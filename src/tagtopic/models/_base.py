@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -25,7 +24,6 @@ from tagtopic._core.estimator import (
 )
 from tagtopic._core.frames import Ranking, Rankings, frame_of
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.interface import CorpusLike
 from tagtopic.corpus.tags import kind_of
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.engines import LocalEngine
@@ -33,9 +31,8 @@ from tagtopic.engines.base import Engine
 from tagtopic.engines.posterior import DocumentPosteriors, predictive_mixes
 from tagtopic.inference.methods import InferenceMethod, method_of
 from tagtopic.inference.types import OwnWords, Parameters
-from tagtopic.models import _inputs, _settings
-from tagtopic.models._batch import Callback, Fit, History, batch_fit
-from tagtopic.models._checkpoint import Checkpoint, SavedFit
+from tagtopic.models import _inputs, _tag_predictor
+from tagtopic.models._batch import Callback
 from tagtopic.models._edits import (
     TopicEdits,
     apply_edits,
@@ -46,21 +43,16 @@ from tagtopic.models._edits import (
     topic_reference,
     topics_digest,
 )
-from tagtopic.models._gibbs import gibbs_fit
-from tagtopic.models._guidance import carry_names, start_settings
-from tagtopic.models._online import online_fit
-from tagtopic.models._progress import fit_progress
-from tagtopic.models._queries import TagMixes, nearest_mixes, suggest_names, sum_topics_by_tag, top_by_share
-from tagtopic.models._settings import Prior, smoothed_shares
-from tagtopic.models._snapshot import Snapshot
-from tagtopic.models._tag_predictor import DeferredPredictor, is_in_memory
-from tagtopic.models._validation import ValidationWords, hold_out_words
+from tagtopic.models._fit import fit_model
+from tagtopic.models._queries import TagMixes, similar_documents, suggest_names, top_by_share
+from tagtopic.models._settings import Prior
+from tagtopic.models._tag_predictor import DeferredPredictor
 from tagtopic.tagging.predictor import TagPredictor, fit_if_tagged
 from tagtopic.tagging.ranking import RankedTags
 
 if TYPE_CHECKING:
     from tagtopic.analysis import Contrast, Effects, TopicDescription, Trends
-    from tagtopic.curation import Decisions, Ledger, TopicMatch, TopicReference
+    from tagtopic.curation import Ledger, TopicMatch, TopicReference
     from tagtopic.models._analysis import TopicHierarchy
     from tagtopic.models._intervals import TopicIntervals
     from tagtopic.models.stability import Stability
@@ -68,7 +60,6 @@ if TYPE_CHECKING:
     from tagtopic.tagging.explanation import Explanation
     from tagtopic.tagging.reasons import TagReasons
 
-PREDICTION_METHODS = ("neighbours", "likelihood")
 TOPICS_OF = ("documents", "tag")
 
 
@@ -212,7 +203,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         _inputs.check_ignored(y, tags)
         try:
-            self._fit(X, tags, engine, None if ledger is None else ledger.state)
+            fit_model(self, X, tags, engine, None if ledger is None else ledger.state)
         finally:
             self._chosen = None
         return self
@@ -873,20 +864,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         corpus = self.aligned(X, tags)
-        mixes = self._infer(corpus).topics if topics is None else np.asarray(topics)
-        if mixes.shape != (len(corpus), len(self.components_)):
-            raise ValueError(f"topics has the shape {mixes.shape}: expected {(len(corpus), len(self.components_))}")
-        if isinstance(query, int | np.integer) and not isinstance(query, bool):
-            row = int(query)
-            if not 0 <= row < len(corpus):
-                raise ValueError(f"query={row}: there are {len(corpus)} documents, counted from 0")
-            ranked = nearest_mixes(mixes[row], mixes, n, distance, leave_out=row)
-        else:
-            one = self.one_document(query, query_tags)
-            if not one.counts.nnz and not one.tags.nnz:
-                raise ValueError("the query has no word or tag that the model knows: nothing can be similar to it")
-            ranked = nearest_mixes(self._infer(one).topics[0], mixes, n, distance)
-        return [(corpus.ids[d], value) for d, value in ranked]
+        return similar_documents(self, query, query_tags, corpus, n, distance, topics)
 
     # ---- tags
 
@@ -1237,25 +1215,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         space True
         """
         check_is_fitted(self)
-        if method not in PREDICTION_METHODS:
-            raise ValueError(f"method={method!r}: expected one of {', '.join(map(repr, PREDICTION_METHODS))}")
-        if n < 1:
-            raise ValueError(f"n={n!r}: expected a whole number from 1")
-        if not self.tag_names_:
-            raise ValueError("the model has learnt no tags, so it cannot predict any")
-        predictor = self._required_predictor()
-        if given is not None and method != "neighbours":
-            raise ValueError(f"method={method!r} does not use given tags: leave given= out")
-        corpus, own = (_inputs.words_only(self, X), None) if given is None else self._with_tags(X, given)
-        counts = corpus.counts
-        if method == "neighbours":
-            found = predictor.predict_counts(counts, n, kinds=kinds, n_jobs=self.n_jobs, given=own, exclude=exclude)
-        else:
-            from tagtopic.tagging.likelihood import predict_by_likelihood
-
-            allowed = predictor.allowed_tags(kinds, exclude)
-            found = predict_by_likelihood(self.parameters_, counts, allowed, self.tag_names_, n, self.n_jobs)
-        return Rankings(found, corpus.ids, "probability")
+        return _tag_predictor.predict_tags(self, X, n, method=method, kinds=kinds, given=given, exclude=exclude)
 
     def documents_missing(self, tag: str, X: Any, n: int = 10, *, tags: Any = None) -> list[tuple[str, float]]:
         """Find the documents that most probably lack a tag.
@@ -1288,13 +1248,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ['0']
         """
         check_is_fitted(self)
-        number, predictor = self._tag(tag), self._required_predictor()
-        corpus = self.aligned(X, tags)
-        known, own = self._with_tags(corpus, "own")
-        lacking = np.flatnonzero(np.asarray(own[:, [number]].todense()).ravel() == 0)
-        probabilities = predictor.probabilities_of_tag(known.counts[lacking], own[lacking], number)
-        order = np.argsort(-probabilities, kind="stable")[:n]
-        return [(corpus.ids[int(lacking[i])], float(probabilities[i])) for i in order]
+        return _tag_predictor.documents_missing(self, self._tag(tag), X, n, tags)
 
     def reasons(
         self, document: Any, predicted: Iterable[str] | None = None, *, tags: Any = None, given: Any = None, n: int = 5
@@ -1331,18 +1285,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> sorted(word for word, _ in reason.words)
         ['hunt', 'killer', 'police']
         """
-        from tagtopic.tagging.reasons import reasons_for
-
-        if given not in (None, "own"):
-            raise ValueError(f"given={given!r}: expected None or 'own'")
-        predictor = self._required_predictor()
-        corpus = self.one_document(document, tags)
-        if predicted is None:
-            predicted = [tag for tag, _ in self.predict_tags(corpus, n, given=given)[0]]
-        numbers = [self._tag(tag) for tag in predicted]
-        known, own = self._with_tags(corpus, "own")
-        row = int(predictor._training_rows(known.counts, own)[0])
-        return reasons_for(predictor, known.counts, numbers, own if given else None, row, n) if numbers else []
+        check_is_fitted(self)
+        return _tag_predictor.tag_reasons(self, document, predicted, tags, given, n)
 
     def audit_tags(
         self,
@@ -1395,18 +1339,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> 1 >= report.entries[0].suspicion >= report.entries[-1].suspicion >= 0
         True
         """
-        from tagtopic.tagging.audit import audit
-
         check_is_fitted(self)
-        if not self.tag_names_:
-            raise ValueError("the model has learnt no tags, so there are none that it could audit")
-        predictor = self._required_predictor()
-        corpus = self.aligned(X, tags)
-        if not corpus.tags.nnz:
-            raise ValueError("the documents have no tags that the model knows: there is nothing to audit")
-        posteriors = self._infer_fitted_topics(corpus)
-        shares = self._inference_array("topic_shares_")
-        report = audit(self.parameters_, predictor, shares, self.word_counts_, corpus, posteriors, self.n_jobs)
+        report = _tag_predictor.audit_tags(self, X, tags)
         return report.select(order=order, kinds=kinds, min_documents=min_documents, below=below)
 
     def explain(self, document: Any, *, tags: Any = None) -> Explanation:
@@ -2149,119 +2083,6 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _posteriors(self, X: Any, tags: Any) -> DocumentPosteriors:
         return self._infer(self.aligned(X, tags))
-
-    def _with_tags(self, X: Any, given: Any) -> tuple[Corpus, Any]:
-        """Return the documents with the words that were seen in training, and the given tags in the model's columns."""
-        own = isinstance(given, str)
-        if own and given != "own":
-            raise ValueError(f"given={given!r}: expected None, 'own' or a list of lists of tags, one per document")
-        corpus = self.aligned(X) if own else _inputs.words_only(self, X)
-        tags = corpus.tags if own else self.aligned(corpus.counts, tags=list(given)).tags
-        return _inputs.without_unseen_words(corpus, self.word_counts_), sp.csr_array(tags)
-
-    def _required_predictor(self) -> TagPredictor:
-        if self.tag_predictor_ is None:
-            with_one = "no training document has both words and tags, or its file is of an earlier version"
-            reason = with_one if self.tag_predictor else "it was fitted with tag_predictor=False"
-            raise ValueError(f"the model has no tag predictor ({reason}): fit_tag_predictor(corpus) makes one")
-        return self.tag_predictor_
-
-    def _fit(self, X: Any, tags: Any, engine: Engine | None, decisions: Decisions | None) -> None:
-        corpus = self._training_corpus(X, tags, decisions, engine)
-        checkpoint = self._checkpoint(corpus)
-        saved = checkpoint.load() if checkpoint and self._resumes else None
-        with fit_progress(self.progress) as bar:
-            bar.start_phase("starting")
-            with hold_out_words(corpus, _settings.validation_share(self, corpus), _settings.seed_of(self)) as (
-                training,
-                held,
-            ):
-                with self._start_fit(training, held, saved, engine) as fit:
-                    fit.checkpoint = checkpoint.callback if checkpoint else None
-                    fit.run([*self.callbacks, *bar.callbacks(fit)])
-                    outcome, history = fit.outcome, fit.history
-                    if fit.settings.seeds is not None:
-                        seeded = fit.settings.seeds.sizes(self.n_topics)
-                        outcome = replace(outcome, topic_sizes=np.maximum(outcome.topic_sizes - seeded, 0.0))
-                del fit  # frees its second copy of the topics before the tag predictor is fitted
-                self._set_learnt(training, outcome, history)
-                if isinstance(corpus, Corpus) and not len(self.tag_document_topics_):
-                    bar.start_phase("averaging over the documents of tags")
-                    self._average_documents(corpus)
-            if decisions is not None or self.initial is not None:
-                self.topic_matches_ = carry_names(self, decisions)
-            self._predictor = None
-            # on all words, as documents have them when they are audited
-            if self.tag_predictor and isinstance(corpus, Corpus) and is_in_memory(corpus):
-                self._predictor = DeferredPredictor(corpus, self.n_jobs, self.progress)
-            elif self.tag_predictor:
-                bar.start_phase("learning to predict tags")
-                self._predictor = fit_if_tagged(corpus, self.n_jobs)
-
-    def _training_corpus(self, X: Any, tags: Any, decisions: Decisions | None, engine: Engine | None) -> CorpusLike:
-        corpus = _inputs.training_corpus(self, X, tags)
-        self._seeds, self._named = {}, {}
-        if decisions is not None:
-            corpus = _inputs.as_decided(corpus, decisions)
-            self._seeds, self._named = decisions.seeds, decisions.named_topics
-        self._chosen = _settings.choose_method(self, corpus, engine)
-        _settings.check_settings(self, corpus)
-        if not corpus.n_tokens:
-            raise ValueError(f"there are no words in the {len(corpus)} documents: nothing to learn from")
-        _inputs.warn_of_training_documents(corpus, self.n_topics)
-        if not self._latent:
-            _settings.require_tags(corpus)
-        return corpus
-
-    def _checkpoint(self, corpus: CorpusLike) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        settings = {**self.get_params(deep=False), "inference": self._method.name}
-        settings |= start_settings(self)
-        settings = {name: value for name, value in settings.items() if name != "initial" or value is not None}
-        return Checkpoint.for_fit(self.checkpoint, self.checkpoint_every, corpus, type(self).__name__, settings)
-
-    @contextmanager
-    def _start_fit(
-        self, corpus: CorpusLike, held_out: ValidationWords | None, saved: SavedFit | None, engine: Engine | None
-    ) -> Iterator[Fit]:
-        """Start a batch or an online fit, or resume it from a checkpoint."""
-        start = batch_fit
-        if self.learning == _settings.ONLINE:
-            start = online_fit
-        elif self._method.is_sampling:
-            start = gibbs_fit
-        with start(self, corpus, held_out, saved, engine) as fit:
-            if saved is not None:
-                saved.restore(fit)
-            yield fit
-
-    def _set_learnt(self, corpus: CorpusLike, outcome: Snapshot, history: History) -> None:
-        """Set the learnt attributes, all but the tag predictor."""
-        self._edits = self._fitted = self._inferred_with = None
-        for name, value in outcome.attributes().items():
-            setattr(self, name, value)
-        self.words_, self.tag_names_ = corpus.words, corpus.tag_names
-        self.rules_ = corpus.rules
-        self.word_counts_ = corpus.word_counts()
-        self.topic_shares_ = smoothed_shares(outcome.topic_sizes, 0.0)
-        self.tag_frequencies_ = corpus.tag_sizes() / len(corpus)
-        self.n_documents_ = len(corpus)
-        if not self._latent:  # mu is not learnt: documents without tags get the corpus's topic shares as their prior
-            self.latent_topic_prior_ = outcome.parameters.mu.sum() * self.topic_shares_ + 1e-6
-        self.bound_ = np.array(history.bound)
-        self.validation_perplexity_ = np.array(history.perplexity)
-        self.prior_updates_ = tuple(history.prior_updates)
-        self.inference_ = self._method.name
-        self.n_iter_ = len(history.bound)
-        self.converged_ = history.converged
-        self.interrupted_ = history.interrupted
-
-    def _average_documents(self, corpus: Corpus) -> None:
-        """Set the mean topic proportions of each tag's documents."""
-        sums = sum_topics_by_tag(lambda part: self._infer(part).topics, corpus, len(self.components_))
-        means = sums / np.maximum(corpus.tag_sizes(), 1)[:, None]
-        self.tag_document_topics_ = means.astype(self.components_.dtype)
 
     @property
     def _n_features_out(self) -> int:

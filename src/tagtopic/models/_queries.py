@@ -18,6 +18,7 @@ from tagtopic._core.parallel import cut_rows
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
+    from tagtopic.models._base import TagTopicModel
 
 MIN_WORDS = 20
 """Documents with fewer words are listed for a topic only if too few have more: their topic mix is uncertain."""
@@ -91,6 +92,26 @@ def nearest_mixes(
     if leave_out is not None:
         similarity[leave_out] = -1.0
     return largest(similarity, range(len(similarity)), min(n, len(similarity) - (leave_out is not None)))
+
+
+def similar_documents(
+    model: TagTopicModel, query: Any, query_tags: Any, corpus: Corpus, n: int, distance: str, topics: Any
+) -> list[tuple[str, float]]:
+    """Rank the n documents of an aligned corpus whose topic mixes are most similar to that of a query."""
+    mixes = model._infer(corpus).topics if topics is None else np.asarray(topics)
+    if mixes.shape != (len(corpus), len(model.components_)):
+        raise ValueError(f"topics has the shape {mixes.shape}: expected {(len(corpus), len(model.components_))}")
+    if isinstance(query, int | np.integer) and not isinstance(query, bool):
+        row = int(query)
+        if not 0 <= row < len(corpus):
+            raise ValueError(f"query={row}: there are {len(corpus)} documents, counted from 0")
+        ranked = nearest_mixes(mixes[row], mixes, n, distance, leave_out=row)
+    else:
+        one = model.one_document(query, query_tags)
+        if not one.counts.nnz and not one.tags.nnz:
+            raise ValueError("the query has no word or tag that the model knows: nothing can be similar to it")
+        ranked = nearest_mixes(model._infer(one).topics[0], mixes, n, distance)
+    return [(corpus.ids[d], value) for d, value in ranked]
 
 
 @dataclass(frozen=True)
