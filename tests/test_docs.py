@@ -27,6 +27,33 @@ def test_how_to_guides_run(
     run_page(page, tmp_path, monkeypatch, capsys)
 
 
+SOURCE = ROOT / "src" / "tagtopic"
+PAGES = [*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))]
+PATH = re.compile(r"`(?!/)([\w./-]+/[\w.-]+\.(?:py|md|html|svg|toml|json|yml)|(?:[\w-]+/)+)`")
+
+
+def places(page: Path, name: str) -> list[Path]:
+    """Return where a path that a page names may be."""
+    return [folder / name for folder in (ROOT, SOURCE, DOCS, page.parent)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_paths_that_a_page_names_exist(page: Path) -> None:
+    # of this repository only: a path in an example of the command line is in a block, not in a line
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert [name for name in PATH.findall(text) if not any(path.exists() for path in places(page, name))] == []
+
+
+def test_the_walks_name_what_the_files_define() -> None:
+    text = " ".join((DOCS / "architecture.md").read_text("utf-8").split())
+    found = re.findall(r"`([\w.]+)`(?: and `(\w+)`)? \(`([\w/]+\.py)`", text)
+    assert len(found) > 15
+    for *names, path in found:
+        source = (SOURCE / path).read_text("utf-8")
+        for name in " ".join(names).replace(".", " ").split():
+            assert re.search(rf"(?:def|class) {name}\b", source), f"{name} is not in {path}"
+
+
 def test_the_page_of_promises_names_tests_that_exist() -> None:
     text = (ROOT / "docs" / "promises.md").read_text("utf-8")
     rows = [line for line in text.splitlines() if "test_" in line]
