@@ -17,7 +17,7 @@ A sweep of the sampler with R rounds over T tokens, by P partitions:
     executors' Python    reading x T + compute x T K
     everything else      jobs x R + passing x bytes through the driver
 
-Bytes are the counts to all partitions (R times), the differences from them and the assignments. Counts are sparse: a
+Bytes are the counts (R times), the differences from all partitions and the assignments. Counts are sparse: a
 word or tag with n tokens has at most n topics, and in the mean k (1 - exp(-n / k)), where k is a share ("spread") of
 the topics that is fitted to the measured bytes. Frequencies of words and tags follow Zipf's law.
 """
@@ -137,30 +137,25 @@ class SamplerCosts(NamedTuple):
 
 
 def entries_of(columns: float, tokens: float, all_tokens: float, topics: float, spread: float) -> float:
-    """Return the expected columns (words or tags) of a partition and cells of their counts that are not zero.
-
-    The partition has ``tokens`` of ``all_tokens``; the counts are those of all.
-    """
-    ranks = np.arange(1, int(columns) + 1)
-    frequencies = 1.0 / ranks
+    """Return the expected columns (words or tags) that occur in ``tokens``, plus the cells of their counts."""
+    frequencies = 1.0 / np.arange(1, int(columns) + 1)
     frequencies /= frequencies.sum()
     most = max(1.0, spread * topics)
     cells = most * -np.expm1(-frequencies * all_tokens / most)
     return float((-np.expm1(-frequencies * tokens) * (1 + cells)).sum())
 
 
-def counts_bytes(row: Row, spread: float, partitions: float) -> float:
-    """Return the bytes of the counts at the start of a round, to all partitions."""
-    tokens = row["tokens"] / partitions
-    both = (entries_of(row[name], tokens, row["tokens"], row["topics"], spread) for name in ("words", "tags"))
-    return 2 * partitions * sum(both)
+def counts_bytes(row: Row, spread: float) -> float:
+    """Return the bytes of the counts at the start of a round: one broadcast, which executors relay to each other."""
+    tokens = row["tokens"]
+    return 2 * sum(entries_of(row[name], tokens, tokens, row["topics"], spread) for name in ("words", "tags"))
 
 
 def difference_bytes(row: Row, spread: float, partitions: float) -> float:
     """Return the bytes of the differences of a round from all partitions, if every token of the round changes."""
     tokens = row["tokens"] / partitions / row["rounds"]
     both = (entries_of(row[name], tokens, tokens, row["topics"], spread) for name in ("words", "tags"))
-    return 2 * partitions * sum(both)
+    return float(2 * partitions * sum(both))
 
 
 def assignment_bytes(row: Row) -> float:
@@ -170,7 +165,7 @@ def assignment_bytes(row: Row) -> float:
 
 def driver_bytes(row: Row, spread: float, partitions: float) -> float:
     """Return the bytes from and to the driver in a sweep."""
-    exchanged = counts_bytes(row, spread, partitions) + difference_bytes(row, spread, partitions)
+    exchanged = counts_bytes(row, spread) + difference_bytes(row, spread, partitions)
     return row["rounds"] * exchanged + assignment_bytes(row)
 
 
@@ -178,8 +173,7 @@ def fit_sampler(rows: list[Row]) -> SamplerCosts:
     """Fit the unit costs of a sweep to these cells."""
     spreads = np.geomspace(0.01, 1, 60)
     errors = [
-        sum(np.log(counts_bytes(row, spread, row["workers"]) / 1e6 / row["counts_mb"]) ** 2 for row in rows)
-        for spread in spreads
+        sum(np.log(counts_bytes(row, spread) / 1e6 / row["counts_mb"]) ** 2 for row in rows) for spread in spreads
     ]
     spread = float(spreads[int(np.argmin(errors))])
     worked = fit_costs(
@@ -190,7 +184,8 @@ def fit_sampler(rows: list[Row]) -> SamplerCosts:
         [[row["rounds"], driver_bytes(row, spread, row["workers"]) / 1e9] for row in rows],
         [sum(row["spark_cpu"].values()) - row["spark_cpu"]["their Pythons"] for row in rows],
     )
-    return SamplerCosts(*worked, *passed, spread)
+    reading, compute, jobs, passing = map(float, (*worked, *passed))
+    return SamplerCosts(reading, compute, jobs, passing, spread)
 
 
 def predicted_sweep(row: Row, costs: SamplerCosts) -> float:
@@ -207,7 +202,7 @@ def show_sampler(rows: list[Row]) -> None:
     print(costs)
     print("documents topics rounds | CPU s: measured predicted | MB of counts a round: measured predicted")
     for row in rows:
-        counts = counts_bytes(row, costs.spread, row["workers"]) / 1e6
+        counts = counts_bytes(row, costs.spread) / 1e6
         print(
             f"{row['documents']:9,} {row['topics']:6} {row['rounds']:6} | {sum(row['spark_cpu'].values()):8.2f} "
             f"{predicted_sweep(row, costs):8.2f} | {row['counts_mb']:8.2f} {counts:8.2f}"
@@ -217,10 +212,10 @@ def show_sampler(rows: list[Row]) -> None:
     print(f"all cells: {costs}")
     size = {"documents": 1e9, "tokens": 119e9, "words": 1e6, "tags": 1e7, "topics": 100, "rounds": 1}
     print("a billion documents, a partition and 32 cores a node; seconds a sweep:")
-    print("nodes | sampling | counts, driver to nodes | differences | assignments | CPU of the driver and the JVMs")
+    print("nodes | sampling | counts, from the driver | differences | assignments | CPU of the driver and the JVMs")
     for nodes in (1, 3, 10, 30, 100, 300, 1000):
         sampling = (costs.reading + costs.compute * size["topics"]) * size["tokens"] / 1e9 / (32 * nodes)
-        out, back = counts_bytes(size, costs.spread, nodes), difference_bytes(size, costs.spread, nodes)
+        out, back = counts_bytes(size, costs.spread), difference_bytes(size, costs.spread, nodes)
         copying = costs.passing * driver_bytes(size, costs.spread, nodes) / 1e9
         print(
             f"{nodes:5} | {sampling:8.1f} | {out / NETWORK:8.1f} ({out / 1e9:,.0f} GB) | {back / NETWORK:8.1f} | "

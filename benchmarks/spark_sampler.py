@@ -60,7 +60,7 @@ class Sweeps:
 
 def traffic(sampler: DistributedSampler) -> tuple[float, float]:
     """Return the megabytes of the counts that a round sends, and of a sweep's assignments."""
-    counts = sum(sampler._counts_of(index).columns.nbytes for index in sampler.columns)
+    counts = sampler._round_counts().columns.nbytes
     packed = sampler._setup.pack(sampler.tokens)
     return counts / 1e6, sum(values.nbytes for values in packed) / 1e6
 

@@ -20,10 +20,18 @@ from tagtopic.engines.base import Sampler
 from tagtopic.engines.blocks import blocks_of
 from tagtopic.engines.distributed.own_words import distributed_candidates
 from tagtopic.engines.distributed.sampler import AssignmentStore, DistributedSampler
+from tagtopic.engines.distributed.sampler_tasks import RoundCounts
 from tagtopic.engines.distributed.session import DriverBlocks
-from tagtopic.engines.distributed.sparse_counts import LARGE, add_rows, narrow, sparse_rows
+from tagtopic.engines.distributed.sparse_counts import (
+    LARGE,
+    PartitionColumns,
+    SparseCounts,
+    add_rows,
+    narrow,
+    sparse_rows,
+)
 from tagtopic.engines.distributed.tasks import Partition
-from tagtopic.engines.sampler import InterleavedRounds, LocalSampler
+from tagtopic.engines.sampler import InterleavedRounds, LocalSampler, zero_counts
 from tagtopic.inference.gibbs import Assignments, SamplerPriors, sampler_priors
 from tagtopic.inference.own_words import OwnWordCandidates, own_word_candidates
 from tagtopic.inference.types import Parameters, Priors, VariationalPosterior
@@ -55,6 +63,25 @@ def start(*, own: bool = True) -> tuple[Parameters, SamplerPriors]:
     )
     priors = Priors(rng.uniform(0.1, 1, K), rng.uniform(0.01, 0.1, CORPUS.n_words))
     return parameters, sampler_priors(parameters, priors, CANDIDATES if own else None)
+
+
+def test_a_partition_takes_the_counts_of_its_own_columns() -> None:
+    rng = np.random.default_rng(0)
+    counts = zero_counts(40, 20, K, 9)
+    for values, large in ((counts.word_topics, 3000), (counts.tag_topics, 200)):
+        values[:] = rng.poisson(0.5, values.shape) * np.where(rng.random(values.shape) < 0.2, large, 1)
+    counts.own_words[:] = rng.poisson(100, 9)
+    words = np.flatnonzero(rng.random(40) < 0.5).astype(np.int32)
+    tags = np.flatnonzero(rng.random(20) < 0.5).astype(np.int32)
+    own = PartitionColumns(words, tags, np.array([1, 5, 8]))
+    everything = PartitionColumns(np.arange(40, dtype=np.int32), np.arange(20, dtype=np.int32), np.arange(9))
+    found = RoundCounts(SparseCounts.of(counts, everything), counts.topics).of_partition(own)
+    expected = SparseCounts.of(counts, own)
+    assert len(expected.words.large) > 0
+    assert (expected.words.sizes == 0).any()
+    for mine, theirs in zip((*found.words, *found.tags), (*expected.words, *expected.tags), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(found.own_words, expected.own_words)
 
 
 @pytest.fixture

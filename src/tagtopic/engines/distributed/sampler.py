@@ -1,11 +1,11 @@
 """Gibbs sampling over documents on executors.
 
 The driver has the counts, and the assignments of all tokens; executors have copies of their blocks' assignments. A
-sweep has one or more rounds. In each, executors are sent the counts of their own words and tags, sample the documents
-of the round against them, and return sparse differences of the counts and the new assignments. Counts are integers, so
-that the order in which differences are added does not matter, and random numbers depend on seed, sweep and document
-only: the bits are those of a sampler on one machine with the same rounds, whichever executor computes what, and how
-often.
+sweep has one or more rounds. In each, executors are sent the sparse counts of all words and tags, sample the documents
+of the round against those of their own, and return sparse differences of the counts and the new assignments. Counts
+are integers, so that the order in which differences are added does not matter, and random numbers depend on seed,
+sweep and document only: the bits are those of a sampler on one machine with the same rounds, whichever executor
+computes what, and how often.
 """
 
 from __future__ import annotations
@@ -183,19 +183,11 @@ class DistributedSampler(Sampler):
         """Draw the first assignments on executors; see ``Sampler.initialise``."""
         self._clear()
 
-        def of_partition(index: int) -> InitialParameters:
-            words, tags, _ = self.columns[index]
-            numbers = self.cluster.partitions[index].blocks if posterior else ()
-            rows = replace(
-                parameters, psi=parameters.psi[words], theta=parameters.theta[tags], pi=parameters.pi[tags],
-                totals=None, own_words=None,
-            )  # fmt: skip
-            return InitialParameters(
-                rows,
-                {number: block_posterior(posterior, self.store.extents[number]) for number in numbers if posterior},
-            )
-
-        with self._share_with_partitions(of_partition) as shared:
+        posteriors: dict[int, VariationalPosterior] = {}
+        if posterior is not None:
+            posteriors = {number: block_posterior(posterior, block) for number, block in self.store.extents.items()}
+        sent = InitialParameters(replace(parameters, totals=None, own_words=None), posteriors)
+        with self.cluster.share(sent) as shared:
             for number in range(len(self.store.steps)):
                 self.store.steps[number] = INITIAL
                 task = DrawRound(*self._step(number), parameters=shared, seed=seed)
@@ -214,7 +206,7 @@ class DistributedSampler(Sampler):
     def sweep(self, priors: SamplerPriors, seed: int, sweep: int) -> float:
         """Draw all assignments anew, round after round; see ``Sampler.sweep``."""
         for number in range(len(self.store.steps)):
-            with self._share_with_partitions(self._counts_of) as counts:
+            with self.cluster.share(self._round_counts()) as counts:
                 task = SampleRound(
                     *self._step(number), counts=counts, priors=self._share_priors(priors), seed=seed, sweep=sweep
                 )
@@ -241,8 +233,10 @@ class DistributedSampler(Sampler):
         for values in self.counts:
             values[:] = 0
 
-    def _counts_of(self, index: int) -> RoundCounts:
-        return RoundCounts(SparseCounts.of(self.counts, self.columns[index]), self.counts.topics)
+    def _round_counts(self) -> RoundCounts:
+        """The counts of all columns: one value, which executors relay to each other."""
+        everything = PartitionColumns(*(np.arange(len(values), dtype=np.int32) for values in self.counts[::2]))
+        return RoundCounts(SparseCounts.of(self.counts, everything), self.counts.topics)
 
     def _step(self, number: int) -> tuple[Any, int, int, int, Callable[[], int]]:
         """What each task of a round needs: the setup, the round, the steps before and after it, threads."""
@@ -265,17 +259,6 @@ class DistributedSampler(Sampler):
         for first, last in self.store.ranges(number) if len(log_probabilities) else ():
             self._log_probabilities[first:last] = log_probabilities[place : place + last - first]
             place += last - first
-
-    @contextmanager
-    def _share_with_partitions(self, make: Callable[[int], Value]) -> Iterator[dict[int, Shared[Value]]]:
-        """Send a value of its own to each partition, for the duration of a ``with`` block."""
-        indices = list(self.columns)
-        with ExitStack() as stack:
-            values = self.pool.map(make, indices)
-            yield {
-                index: stack.enter_context(self.cluster.share(value))
-                for index, value in zip(indices, values, strict=True)
-            }
 
     def _share_priors(self, priors: SamplerPriors) -> Shared[SamplerPriors]:
         """Send the priors to all executors if they are not those of the last sweep."""

@@ -2,8 +2,11 @@
 
 In a round, the documents that belong to it are sampled on all executors against the counts at its start. An executor
 has the documents of each block and round in scratch, in columns that are numbered within its partition, and their
-assignments after the last round in which they were sampled. It is sent the counts of its partition's words and tags,
-and returns how they change, with the new assignments.
+assignments after the last round in which they were sampled. It is sent the counts of all words and tags, sparse,
+takes those of its own, and returns how they change, with the new assignments.
+
+A value for each partition would be more bytes, not fewer: of all values that a Spark job refers to, every executor
+fetches every one, and a word is in many partitions.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from tagtopic._core.arrays import Float64s, Int32s, Int64s, offsets_of, owners_o
 from tagtopic._core.parallel import ThreadPool
 from tagtopic.engines.distributed.e_step import compile_once, one_thread
 from tagtopic.engines.distributed.scratch import INITIAL, BlockData, Scratch
-from tagtopic.engines.distributed.sparse_counts import PartitionColumns, SparseCounts
+from tagtopic.engines.distributed.sparse_counts import LARGE, PartitionColumns, SparseCounts, SparseRows
 from tagtopic.engines.distributed.tasks import Partition, Shared, exhaust
 from tagtopic.engines.sampler import InterleavedRounds, zero_counts
 from tagtopic.inference.full_conditionals import draw_assignments, sample_documents
@@ -263,17 +266,32 @@ class RoundTask(ABC):
 
 
 class RoundCounts(NamedTuple):
-    """The counts at the start of a round: of a partition's columns, and the tokens of all topics."""
+    """The counts at the start of a round: of all columns of the corpus, and the tokens of all topics."""
 
     columns: SparseCounts
     topics: Int64s
+
+    def of_partition(self, columns: PartitionColumns) -> SparseCounts:
+        """Return the counts of a partition's columns."""
+        words, tags, own_words = self.columns
+        return SparseCounts(_some_rows(words, columns.words), _some_rows(tags, columns.tags), own_words[columns.pairs])
+
+
+def _some_rows(sparse: SparseRows, rows: Int32s) -> SparseRows:
+    """Return some rows of a sparse matrix."""
+    wanted, starts = rows.astype(np.int64), offsets_of(sparse.sizes)
+    large_starts = offsets_of(sparse.values == LARGE)[starts]
+    return SparseRows(
+        sparse.sizes[rows], *(take_rows(starts, values, wanted)[1] for values in (sparse.columns, sparse.values)),
+        take_rows(large_starts, sparse.large, wanted)[1],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class SampleRound(RoundTask):
     """Draws the assignments of a round's documents anew."""
 
-    counts: Mapping[int, Shared[RoundCounts]] | None = None
+    counts: Shared[RoundCounts] | None = None
     priors: Shared[SamplerPriors] | None = None
     seed: int = 0
     sweep: int = 0
@@ -282,8 +300,8 @@ class SampleRound(RoundTask):
         """Return the update by sampling."""
         assert self.counts is not None
         assert self.priors is not None
-        counts, sent = mine.zero_counts(), self.counts[mine.partition.index].value
-        sent.columns.add_to(counts, mine.own_columns, mine.pair_tags)
+        counts, sent = mine.zero_counts(), self.counts.value
+        sent.of_partition(mine.columns).add_to(counts, mine.own_columns, mine.pair_tags)
         counts.topics[:] = sent.topics
         priors = mine.priors(self.priors.value)
 
@@ -310,17 +328,23 @@ class SampleRound(RoundTask):
 
 
 class InitialParameters(NamedTuple):
-    """The parameters of a partition's columns, and the posteriors of its blocks if there are any."""
+    """The parameters, and the posteriors of all blocks if there are any."""
 
     parameters: Parameters
     posteriors: dict[int, VariationalPosterior]
+
+    def of_partition(self, columns: PartitionColumns) -> Parameters:
+        """Return the parameters of a partition's columns."""
+        words, tags, _ = columns
+        whole = self.parameters
+        return replace(whole, psi=whole.psi[words], theta=whole.theta[tags], pi=whole.pi[tags])
 
 
 @dataclass(frozen=True)
 class DrawRound(RoundTask):
     """Draws the first assignments of a round's documents under fixed parameters."""
 
-    parameters: Mapping[int, Shared[InitialParameters]] | None = None
+    parameters: Shared[InitialParameters] | None = None
     seed: int = 0
 
     def before_of(self, number: int, found: RoundDocuments, mine: PartitionDocuments) -> Assignments:
@@ -331,7 +355,8 @@ class DrawRound(RoundTask):
     def update(self, mine: PartitionDocuments) -> Update:
         """Return the draw of assignments."""
         assert self.parameters is not None
-        given, posteriors = self.parameters[mine.partition.index].value
+        posteriors = self.parameters.value.posteriors
+        given = self.parameters.value.of_partition(mine.columns)
 
         def initialise(
             number: int, found: RoundDocuments, tokens: Assignments, changes: TopicCounts, pool: ThreadPool
@@ -441,9 +466,9 @@ class CompileSampler:
         priors = _Held(SamplerPriors(pi, 1.0, mu, alpha, beta, True, 2.0, *own))
         try:
             scratch.store_block(0, BlockData(documents, 2, 1, None))
-            draw = DrawRound(setup, 0, INITIAL, 1, parameters={0: _Held(InitialParameters(parameters, {}))})
+            draw = DrawRound(setup, 0, INITIAL, 1, parameters=_Held(InitialParameters(parameters, {})))
             (drawn,) = draw(partition, scratch)
-            counts = {0: _Held(RoundCounts(drawn.differences, np.ones(n_topics, np.int64)))}
+            counts = _Held(RoundCounts(drawn.differences, np.ones(n_topics, np.int64)))
             exhaust(SampleRound(setup, 0, 1, 2, counts=counts, priors=priors)(partition, scratch))
         finally:
             scratch.remove()
