@@ -22,12 +22,12 @@ class LDA(TagTopicModel):
         The number of topics.
     inference : {"auto", "gibbs", "cvb0", "map", "mixture", "paper"}, default="auto"
         The inference method. ``"gibbs"``: collapsed Gibbs sampling [5], averaged over draws, which has the lowest
-        perplexity of held-out words. It takes whole counts and fixed priors, and runs on one machine.
-        ``"cvb0"``: collapsed variational Bayes with leave-one-out counts [2], a point estimate. ``"map"``: EM for the
-        mode of a penalised likelihood. ``"mixture"``: mean-field variational Bayes, with a bound on the likelihood no
-        looser than the paper's. ``"paper"``: variational Bayes as in [4].
+        perplexity of held-out words. It takes whole counts and fixed priors. ``"cvb0"``: collapsed variational Bayes
+        with leave-one-out counts [2], a point estimate. ``"map"``: EM for the mode of a penalised likelihood.
+        ``"mixture"``: mean-field variational Bayes, with a bound on the likelihood no looser than the paper's.
+        ``"paper"``: variational Bayes as in [4].
         ``"auto"``: ``"map"`` for fewer than 10,000 words in all; otherwise ``"gibbs"`` where it can run, and ``"cvb0"``
-        elsewhere, as for online learning and on a cluster. ``inference_`` is the one that was chosen.
+        elsewhere, as for online learning. ``inference_`` is the one that was chosen.
     max_iter : int or None, default=None
         The largest number of EM iterations, or of passes over the documents for online learning; of ``"gibbs"``, the
         number of sweeps. None is 400 for ``"gibbs"``, and 200 otherwise.
