@@ -51,7 +51,7 @@ def test_missing_packages_are_refused(tagtopic: Command, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_demo_with_real_packages(tagtopic: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    packages = [argument for name in ("numpy", "scipy", "email") for argument in ("--package", name)]
+    packages = [argument for name in ("numpy", "email") for argument in ("--package", name)]
     outcome = tagtopic("demo", *packages, "--max-tags", 100, "--max-documents", 20)
     assert outcome.code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"python-docs.tagtopic", "report.html"}
@@ -63,5 +63,5 @@ def test_demo_with_real_packages(tagtopic: Command, tmp_path: Path, monkeypatch:
     assert "http:" not in report
     assert "https:" not in report
     # which of the well-known words occur depends on the versions of the packages
-    expected = {"eigenvalues", "spline", "polynomial", "encoding", "matrix", "distribution", "hypothesis", "header"}
+    expected = {"polynomial", "polynomials", "encoding", "matrix", "matrices", "distribution", "header", "message"}
     assert len(expected & set(outcome.out.replace(",", " ").split())) >= 5
