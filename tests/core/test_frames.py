@@ -25,16 +25,20 @@ QUESTIONS: dict[str, tuple[Any, list[str]]] = {
     "top_words": (lambda model: model.top_words(0), ["word", "probability"]),
     "top_tags": (lambda model: model.top_tags(0), ["tag", "probability"]),
     "top_topics": (lambda model: model.top_topics("crime"), ["topic", "share"]),
-    "top_documents": (lambda model: model.top_documents(CORPUS, 0), ["id", "share"]),
+    "top_documents": (lambda model: model.top_documents(CORPUS, 0), ["id", "title", "share"]),
     "tag_words": (lambda model: model.tag_words("crime"), ["word", "probability"]),
     "similar_tags": (lambda model: model.similar_tags("crime"), ["tag", "similarity"]),
-    "predict_tags": (lambda model: model.predict_tags(CORPUS, 2), ["id", "rank", "tag", "probability"]),
-    "rank_tags": (lambda model: model.rank_tags(CORPUS), ["id", "rank", "tag", "weight"]),
+    "predict_tags": (lambda model: model.predict_tags(CORPUS, 2), ["id", "title", "rank", "tag", "probability"]),
+    "rank_tags": (lambda model: model.rank_tags(CORPUS), ["id", "title", "rank", "tag", "weight"]),
     "explain": (
         lambda model: model.explain(CORPUS[1]),
         ["word", "count", "topic", "topic_share", "tag", "tag_share", "own_share"],
     ),
-    "audit_tags": (lambda model: model.audit_tags(CORPUS), ["document"]),
+    "similar_documents": (lambda model: model.similar_documents(0, CORPUS), ["id", "title", "similarity"]),
+    "documents_missing": (lambda model: model.documents_missing("crime", CORPUS), ["id", "title", "probability"]),
+    "audit_tags": (lambda model: model.audit_tags(CORPUS), ["document", "title", "document_number"]),
+    "audit_tags.tags": (lambda model: model.audit_tags(CORPUS).tags, ["tag", "documents"]),
+    "audit_tags.kinds": (lambda model: model.audit_tags(CORPUS).kinds, ["kind", "tags"]),
 }
 
 
@@ -59,6 +63,33 @@ def test_every_answer_is_a_data_frame_on_request(model: TWDA, question: str) -> 
 def test_ids_are_those_of_the_documents(model: TWDA) -> None:
     assert model.rank_tags(CORPUS).to_frame("arrow")["id"].to_pylist()[:3] == ["d0", "d1", "d1"]
     assert model.predict_tags(CORPUS[3:4], 1).to_frame("arrow")["id"].to_pylist() == ["d3"]
+
+
+def test_titles_stand_beside_ids(model: TWDA) -> None:
+    repeated = CORPUS.with_titles(["one"] * len(CORPUS))
+    answers = (model.rank_tags(repeated, intervals=0.9), model.predict_tags(repeated, 1), model.audit_tags(repeated))
+    for answer in answers:
+        assert set(answer.to_frame("pandas")["title"]) == {"one"}
+    assert str(model.explain(CORPUS[1])).startswith("d1 (a monster on a ship): ")
+    untitled = CORPUS.with_titles(None)
+    assert "title" not in model.rank_tags(untitled).to_frame("arrow").column_names
+    assert "title" not in model.predict_tags(untitled, 1).to_frame("arrow").column_names
+    assert "title" not in model.top_documents(untitled, 0).to_frame("arrow").column_names
+
+
+def test_the_ids_of_a_series_are_those_of_its_index(model: TWDA) -> None:
+    texts = pd.Series(TEXTS, index=["x", "y", "z"])
+    assert list(Corpus.from_texts(texts).ids) == ["x", "y", "z"]
+    assert list(Corpus.from_texts(texts, ids=["1", "2", "3"]).ids) == ["1", "2", "3"]
+    assert model.predict_tags(texts, 1).to_frame("arrow")["id"].to_pylist() == ["x", "y", "z"]
+
+
+def test_near_duplicates_are_a_data_frame() -> None:
+    corpus = Corpus.from_texts(TEXTS[:2] * 10, [["film noir"], ["film-noir"]] * 10)
+    found = TWDA(2, max_iter=5, progress=False, random_state=0).fit(corpus).audit_tags(corpus).duplicates
+    assert [(pair.first, pair.second) for pair in found] == [("film noir", "film-noir")]
+    assert found.to_frame("arrow").num_rows == 1
+    assert "film-noir" in found._repr_html_()
 
 
 def test_answers_are_still_lists(model: TWDA) -> None:

@@ -184,6 +184,17 @@ def test_try_works_with_and_without_javascript(client: TestClient) -> None:
     assert client.post("/try", content=b"&" * 5000).status_code in (200, 422)
 
 
+def test_the_audit_has_pages(explorer: Explorer, client: TestClient) -> None:
+    _ = explorer.audit
+    first, last = client.get("/audit").text, client.get("/audit?page=3").text
+    assert "The first 50 of 120." in first
+    assert "101 to 120 of 120." in last
+    assert 'rel="next"' in first
+    assert 'rel="next"' not in last
+    assert client.get("/audit?page=99").text == last
+    assert "kind=&amp;min_documents=3&amp;below=1.0&amp;page=2" in client.get("/audit?min_documents=3").text
+
+
 def test_audit_runs_in_the_background(explorer: Explorer) -> None:
     asked = Event()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from tagtopic._core.optional import MissingExtraError, is_installed
@@ -49,13 +50,17 @@ def frame_of(table: Any, backend: str | None = None) -> Any:
     return frame.to_pandas() if chosen == "pandas" else frame.to_polars()
 
 
-def html_of(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return rows as an HTML table, numbers with three digits; all is escaped."""
+def html_of(columns: Sequence[str], rows: Sequence[Sequence[Any]], total: int | None = None) -> str:
+    """Return the first rows as an HTML table, numbers with three digits; all is escaped.
+
+    ``total`` is the number of all rows, if ``rows`` are only the first.
+    """
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row) + "</tr>" for row in rows[:MAX_HTML_ROWS]
     )
-    more = f"<p>{len(rows) - MAX_HTML_ROWS:,} more rows</p>" if len(rows) > MAX_HTML_ROWS else ""
+    left_out = (len(rows) if total is None else total) - MAX_HTML_ROWS
+    more = f"<p>{left_out:,} more rows</p>" if left_out > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
@@ -73,6 +78,8 @@ class Ranking(list[tuple[T, float]], Generic[T]):
         The pairs.
     columns : (str, str)
         What the names and the values are.
+    titles : sequence of str or None, default=None
+        The titles of documents, where the names are ids: a column of tables and data frames.
 
     Examples
     --------
@@ -84,9 +91,19 @@ class Ranking(list[tuple[T, float]], Generic[T]):
     ['word', 'probability']
     """
 
-    def __init__(self, pairs: Iterable[tuple[T, float]], columns: tuple[str, str]) -> None:
+    def __init__(
+        self, pairs: Iterable[tuple[T, float]], columns: tuple[str, str], titles: Sequence[str] | None = None
+    ) -> None:
         super().__init__(pairs)
         self.columns = columns
+        self.titles = titles
+
+    def _table(self) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Column names and rows."""
+        if self.titles is None:
+            return list(self.columns), list(self)
+        rows = [(name, title, value) for (name, value), title in zip(self, self.titles, strict=True)]
+        return [self.columns[0], "title", self.columns[1]], rows
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the pairs as a data frame.
@@ -103,12 +120,12 @@ class Ranking(list[tuple[T, float]], Generic[T]):
         """
         import pyarrow as pa
 
-        values = zip(*self, strict=True) if self else ((), ())
-        arrays = [pa.array(list(column)) for column in values]
-        return frame_of(pa.table(dict(zip(self.columns, arrays, strict=True))), backend)
+        columns, rows = self._table()
+        arrays = {name: pa.array([row[i] for row in rows]) for i, name in enumerate(columns)}
+        return frame_of(pa.table(arrays), backend)
 
     def _repr_html_(self) -> str:
-        return html_of(self.columns, self)
+        return html_of(*self._table())
 
 
 class Rankings(list[list[tuple[str, float]]]):
@@ -122,6 +139,8 @@ class Rankings(list[list[tuple[str, float]]]):
         The ids of the documents.
     measure : str
         What the values are.
+    titles : sequence of str or None, default=None
+        The titles of the documents: a column of tables and data frames.
 
     Examples
     --------
@@ -130,19 +149,31 @@ class Rankings(list[list[tuple[str, float]]]):
     [{'id': 'a', 'rank': 1, 'tag': 'space', 'probability': 0.9}]
     """
 
-    def __init__(self, rankings: Iterable[list[tuple[str, float]]], ids: Sequence[str], measure: str) -> None:
+    def __init__(
+        self,
+        rankings: Iterable[list[tuple[str, float]]],
+        ids: Sequence[str],
+        measure: str,
+        titles: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(rankings)
-        self.ids, self.measure = ids, measure
+        self.ids, self.measure, self.titles = ids, measure, titles
 
-    def _rows(self) -> list[tuple[str, int, str, float]]:
-        return [
-            (name, rank, tag, value)
-            for name, tags in zip(self.ids, self, strict=True)
+    def _rows(self, most: int | None = None) -> list[tuple[Any, ...]]:
+        """Id, title if there are titles, rank, tag and value of at most ``most`` entries."""
+        rows = (
+            (self.ids[d], *(() if self.titles is None else (self.titles[d],)), rank, tag, value)
+            for d, tags in enumerate(self)
             for rank, (tag, value) in enumerate(tags, 1)
-        ]
+        )
+        return list(islice(rows, most))
+
+    @property
+    def _columns(self) -> list[str]:
+        return ["id", *([] if self.titles is None else ["title"]), "rank", "tag", self.measure]
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row per document and tag, with the columns id, rank, tag and the value.
+        """Return one row per document and tag, with the columns id, title (if there are titles), rank, tag, the value.
 
         Parameters
         ----------
@@ -156,9 +187,47 @@ class Rankings(list[list[tuple[str, float]]]):
         import pyarrow as pa
 
         rows = self._rows()
-        types = {"id": pa.string(), "rank": pa.int64(), "tag": pa.string(), self.measure: pa.float64()}
+        types = {name: pa.int64() if name == "rank" else pa.string() for name in self._columns[:-1]}
+        types[self.measure] = pa.float64()
         arrays = {name: pa.array([row[i] for row in rows], kind) for i, (name, kind) in enumerate(types.items())}
         return frame_of(pa.table(arrays), backend)
 
     def _repr_html_(self) -> str:
-        return html_of(["id", "rank", "tag", self.measure], self._rows())
+        total = sum(map(len, self))
+        return html_of(self._columns, self._rows(MAX_HTML_ROWS), total)
+
+
+class Rows(tuple[T, ...], Generic[T]):
+    """A tuple of records (dataclass instances); a table in notebooks, and a data frame on request.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from tagtopic._core.frames import Rows
+    >>> @dataclass
+    ... class Pair:
+    ...     first: str
+    ...     documents: tuple[int, int]
+    >>> Rows([Pair("ship", (1, 2))]).to_frame("arrow").to_pylist()
+    [{'first': 'ship', 'documents': [1, 2]}]
+    """
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the records as a data frame with a column per field.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "arrow"} or None, default=None
+            The library; None is pandas if it is installed, else Arrow.
+
+        Returns
+        -------
+        data frame
+        """
+        import pyarrow as pa
+
+        return frame_of(pa.Table.from_pylist([dict(vars(record)) for record in self]), backend)
+
+    def _repr_html_(self) -> str:
+        rows = [list(vars(record).values()) for record in self[:MAX_HTML_ROWS]]
+        return html_of(list(vars(self[0])) if self else [], rows, len(self))

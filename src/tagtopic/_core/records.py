@@ -109,8 +109,10 @@ class Records(Sequence[T], Generic[T]):
         for name, found in self._columns.items():
             if isinstance(found, Categorical):
                 used, codes = np.unique(found.codes[self._order], return_inverse=True)
-                names = pa.array([found.names[i] for i in used], pa.string())
-                arrays[name] = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)
+                numbers: dict[str, int] = {}  # ids and titles may repeat, and the names of a dictionary may not
+                merged = np.array([numbers.setdefault(found.names[i], len(numbers)) for i in used], np.int32)
+                names = pa.array(list(numbers), pa.string())
+                arrays[name] = pa.DictionaryArray.from_arrays(pa.array(merged[codes]), names)
             else:
                 arrays[name] = pa.array(found[self._order])
         return pa.table(arrays)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tagtopic.tagging.audit import TagReport
 
 N_SHOWN = 20
+TITLE_WIDTH = 24  # the tag and the evidence need the room
 
 
 class Table(StrEnum):
@@ -119,20 +120,20 @@ def _entries(report: TagReport, top: int | None, titles: Sequence[str] | None) -
     return Result(
         title=f"{len(entries):,} tags on documents, most suspicious first",
         columns=[
-            Column("document", one_line=True), Column("tag"), Column("suspicion", number=True),
+            Column("document", one_line=True), Column("tag", min_width=18), Column("suspicion", number=True),
             Column("plausibility", number=True),
             Column("sibling", number=True), Column("weight", number=True), Column("expected", number=True),
-            Column("evidence against", ratio=1), Column("better"),
+            Column("evidence against", ratio=1, min_width=12), Column("better", min_width=10),
         ],
         lines=[
-            [titled(e.document, titles, e.document_number), e.tag, f"{e.suspicion:.2f}", f"{e.plausibility:.2f}",
-             f"{e.wrong_sibling:.2f}", f"{e.weight:.2f}", f"{e.expected_weight:.2f}", " ".join(e.disagreeing),
-             e.sibling or ""]
+            [titled(e.document, titles, e.document_number, TITLE_WIDTH), e.tag, f"{e.suspicion:.2f}",
+             f"{e.plausibility:.2f}", f"{e.wrong_sibling:.2f}", f"{e.weight:.2f}", f"{e.expected_weight:.2f}",
+             " ".join(e.disagreeing), e.sibling or ""]
             for e in entries[: N_SHOWN if top is None else top]
         ],
         value=_records(entries, titles=titles),
         rows=_records(entries, flat=True, titles=titles),
-        table=lambda: _with_titles(_rename_id(entries.table()), titles),
+        table=lambda: _rename_id(entries.table()),
     )  # fmt: skip
 
 
@@ -206,14 +207,6 @@ def _kinds(report: TagReport, top: int | None) -> Result:
 def _rename_id(table: Any) -> Any:
     """Rename the column of documents to ``id``, as in the results of other commands."""
     return table.rename_columns(["id" if name == "document" else name for name in table.column_names])
-
-
-def _with_titles(table: Any, titles: Sequence[str] | None) -> Any:
-    """Put the titles of documents beside their ids."""
-    if titles is None:
-        return table
-    numbers = table.column("document_number").to_pylist()
-    return table.add_column(1, "title", [[titles[number] for number in numbers]])
 
 
 def _records(entries: Sequence[Any], *, flat: bool = False, titles: Sequence[str] | None = None) -> LazyRows:

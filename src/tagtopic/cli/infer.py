@@ -88,6 +88,7 @@ def similar(
     text: options.Text = None,
     tags: options.Tags = None,
     id_column: options.Id = None,
+    title_column: options.Title = None,
     tag_separator: options.TagSeparator = None,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
@@ -103,7 +104,7 @@ def similar(
         raise ValueError("give either --query TEXT or --like ID, so that it is clear what to compare with")
     file_options = FileOptions.parse(
         text, tags, id_column, tag_separator, file_format,
-        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter,
+        skip_errors=skip_errors, encoding=encoding, delimiter=delimiter, title=title_column,
     )  # fmt: skip
     check_output(output, model, *files)
     fitted, corpus = model_and_corpus(model, files, file_options, jobs=jobs, quiet=quiet)

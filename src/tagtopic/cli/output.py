@@ -35,12 +35,16 @@ Fields = Mapping[str, type]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a printed table; cells of a number, or of ``one_line``, are cut instead of wrapped."""
+    """A column of a printed table; cells of a number, or of ``one_line``, are cut instead of wrapped.
+
+    A column with a ``min_width`` does not get narrower than that while others can.
+    """
 
     name: str
     number: bool = False
     ratio: int | None = None
     one_line: bool = False
+    min_width: int | None = None
 
 
 class LazyRows(Sequence[Any]):
@@ -218,7 +222,7 @@ def print_table(result: Result, *, console: Console | None = None, max_lines: in
     for column in result.columns:
         justify: JustifyMethod = "right" if column.number else "left"
         no_wrap = column.number or column.one_line
-        table.add_column(column.name, justify=justify, ratio=column.ratio, no_wrap=no_wrap)
+        table.add_column(column.name, justify=justify, ratio=column.ratio, no_wrap=no_wrap, min_width=column.min_width)
     for line in result.lines[:max_lines]:
         table.add_row(
             *(Text(escape_controls(cell)) for cell in line)

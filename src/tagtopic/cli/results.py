@@ -6,9 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len, set_cell_size
+
 from tagtopic.cli.output import Column, LazyRows, Result
 
 if TYPE_CHECKING:
+    from tagtopic._core.frames import Ranking
     from tagtopic.corpus import Corpus
     from tagtopic.models._base import TagTopicModel
     from tagtopic.tagging.ranking import RankedTag
@@ -221,15 +224,21 @@ def predictions_result(
     )
 
 
-def similar_result(title: str, ranked: Ranked) -> Result:
-    """The documents most similar to another."""
+def similar_result(title: str, ranked: Ranking[str]) -> Result:
+    """The documents most similar to another, with their titles if they have any."""
+    titles = ranked.titles or [""] * len(ranked)
+    entries = [
+        {"id": name, **({} if ranked.titles is None else {"title": text}), "similarity": value}
+        for (name, value), text in zip(ranked, titles, strict=True)
+    ]
+    named = {} if ranked.titles is None else {"title": str}
     return Result(
         title=title,
         columns=[Column("document", ratio=1), Column("similarity", number=True)],
-        lines=[[name, f"{value:.3f}"] for name, value in ranked],
-        value=records(ranked, "id", "similarity"),
-        rows=[{"rank": rank, "id": name, "similarity": value} for rank, name, value in _enumerate_ranked(ranked)],
-        fields={"rank": int, "id": str, "similarity": float},
+        lines=[[titled(name, titles, i, 100), f"{value:.3f}"] for i, (name, value) in enumerate(ranked)],
+        value=entries,
+        rows=[{"rank": rank, **entry} for rank, entry in enumerate(entries, 1)],
+        fields={"rank": int, "id": str, **named, "similarity": float},
     )
 
 
@@ -251,12 +260,12 @@ def with_titles(result: Result, corpus: Corpus) -> Result:
     return replace(result, lines=LazyRows(n, line), value=LazyRows(n, record))
 
 
-def titled(name: str, titles: Sequence[str] | None, number: int) -> str:
-    """The id of a document with its title, if it has one, cut to fit a column."""
+def titled(name: str, titles: Sequence[str] | None, number: int, width: int = TITLE_WIDTH) -> str:
+    """The id of a document with its title, if it has one, cut to a width in a terminal."""
     title = "" if titles is None else titles[number]
     if not title:
         return name
-    return f"{name}: {title if len(title) <= TITLE_WIDTH else title[: TITLE_WIDTH - 1] + '…'}"
+    return f"{name}: {title if cell_len(title) <= width else set_cell_size(title, width - 1).rstrip() + '…'}"
 
 
 def topic_mixes_result(title: str, ids: Sequence[str], mixes: Any) -> Result:
@@ -350,11 +359,11 @@ def _numbered(tags: Sequence[dict[str, Any]]) -> list[tuple[int | None, dict[str
 
 
 def _with_ties(tags: Sequence[RankedTag]) -> str:
-    """Tags by weight, with their intervals; = before a tag that may be as heavy as the one before."""
+    """Tags by weight, with their intervals; = before a tag whose interval overlaps that of the one before."""
     parts: list[str] = []
     for i, tag in enumerate(tags):
         if i:
-            parts.append("=" if tag.place == tags[i - 1].place else ">")
+            parts.append("=" if tag.high >= tags[i - 1].low else ">")
         parts.append(f"{tag.tag} {tag.weight:.2f} ({tag.low:.2f}–{tag.high:.2f})")
     return " ".join(parts)
 

@@ -206,7 +206,8 @@ class Corpus:
         tags : list of lists of str, sparse matrix, array or data frame, default=None
             The tags of each document (None for a document without), or zeros and ones (n_documents, n_tags).
         ids, tag_names : iterable of str, default=None
-            Names of the documents and of the columns of `tags`, as in `from_counts`.
+            Names of the documents and of the columns of `tags`, as in `from_counts`; the ids of a pandas series are
+            by default those of its index.
         **options
             Rules, as a whole or by name, and options of building.
 
@@ -238,7 +239,7 @@ class Corpus:
         corpus = Corpus(
             counts=corpus.counts,
             words=corpus.words,
-            ids=validation.check_ids(ids, len(corpus)),
+            ids=validation.check_ids(validation.index_of(texts) if ids is None else ids, len(corpus)),
             rules=corpus.rules,
             texts=corpus.texts,
             titles=corpus.titles,

@@ -98,7 +98,7 @@ class Description:
         ]
         if self.near_universal_tags:
             shown = (f"{tag} ({n / self.n_documents:.0%})" for tag, n in self.near_universal_tags)
-            lines.append(f"on most    {', '.join(shown)}: they tell documents hardly apart ({LEAVE_OUT})")
+            lines.append(f"on most    {', '.join(shown)}: they hardly tell documents apart ({LEAVE_OUT})")
         if self.most_used_tags:
             lines.append("most used  " + ", ".join(f"{tag} ({n:,})" for tag, n in self.most_used_tags))
         if self.most_used_words:

@@ -291,6 +291,12 @@ def check_column_names(given: Iterable[str] | None, what: str, prefix: str, n: i
     return result
 
 
+def index_of(texts: Any) -> list[str] | None:
+    """Return the labels of the index of a pandas series as ids, None if the texts have no index."""
+    index = getattr(texts, "index", None)
+    return None if index is None or callable(index) else [str(label) for label in index]
+
+
 def check_ids(given: Iterable[str] | None, n_documents: int) -> StringArray:
     """Return the ids of n documents, "0", "1", … by default."""
     result = StringArray.numbered(n_documents) if given is None else StringArray.of(given)

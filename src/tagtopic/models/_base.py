@@ -814,7 +814,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         corpus = self.aligned(X, tags)
         shares = self._infer(corpus).topics[:, topic]
         ranked = top_by_share(shares, corpus.lengths(), n)
-        return Ranking(((corpus.ids[d], share) for d, share in ranked), ("id", "share"))
+        titles = None if corpus.titles is None else [corpus.titles[d] for d, _ in ranked]
+        return Ranking(((corpus.ids[d], share) for d, share in ranked), ("id", "share"), titles)
 
     def similar_documents(
         self,
@@ -826,7 +827,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         query_tags: Any = None,
         distance: str = "hellinger",
         topics: Any = None,
-    ) -> list[tuple[str, float]]:
+    ) -> Ranking[str]:
         """Find the documents whose topic mixes are most similar to that of a query.
 
         Parameters
@@ -1156,13 +1157,14 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         [('space', 1), ('monster', 1)]
         """
         corpus = self.aligned(X, tags)
+        named: dict[str, Any] = {"ids": corpus.ids, "titles": corpus.titles}
         if intervals is None:
-            return RankedTags.from_weights(self._infer(corpus).weights, self.tag_names_, n, ids=corpus.ids)
+            return RankedTags.from_weights(self._infer(corpus).weights, self.tag_names_, n, **named)
         from tagtopic.models._intervals import weight_intervals
 
         found = weight_intervals(self.draws_, corpus, intervals, LocalEngine(self.n_jobs))
         weights = self._infer(corpus).weights
-        return RankedTags.from_weights(weights, self.tag_names_, n, low=found.low, high=found.high, ids=corpus.ids)
+        return RankedTags.from_weights(weights, self.tag_names_, n, low=found.low, high=found.high, **named)
 
     def predict_tags(
         self,
@@ -1217,7 +1219,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         return _tag_predictor.predict_tags(self, X, n, method=method, kinds=kinds, given=given, exclude=exclude)
 
-    def documents_missing(self, tag: str, X: Any, n: int = 10, *, tags: Any = None) -> list[tuple[str, float]]:
+    def documents_missing(self, tag: str, X: Any, n: int = 10, *, tags: Any = None) -> Ranking[str]:
         """Find the documents that most probably lack a tag.
 
         Parameters
@@ -2006,6 +2008,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _tag(self, tag: str) -> int:
         check_is_fitted(self)
+        if not isinstance(tag, str):
+            raise TypeError(f"tag is of type {type(tag).__name__}: expected the name of a tag")
         try:
             return self.tag_names_.index(tag)
         except ValueError:

@@ -50,7 +50,7 @@ def warn_of_training_documents(corpus: CorpusLike, n_topics: int) -> None:
     if common and len(corpus) >= MIN_WARNED:
         shown = ", ".join(f"{tag!r} ({n / len(corpus):.0%})" for tag, n in common[:5])
         more = f" and {len(common) - 5} more" if len(common) > 5 else ""
-        warn(f"nearly all documents have the tags {shown}{more}, which tell them hardly apart: {LEAVE_OUT}")
+        warn(f"nearly all documents have the tags {shown}{more}, which hardly tell documents apart: {LEAVE_OUT}")
 
 
 def as_decided(corpus: CorpusLike, decisions: Decisions) -> CorpusLike:
@@ -216,7 +216,8 @@ def document_and_tags(document: Any, tags: Any) -> tuple[Any, Any]:
         own = [document.tags if tags is None else tags]
         words, counts = list(document.words), list(document.words.values())
         fractional = any(count != int(count) for count in counts)
-        return Corpus.from_counts([counts], own, words=words, ids=[document.id], fractional=fractional), None
+        corpus = Corpus.from_counts([counts], own, words=words, ids=[document.id], fractional=fractional)
+        return corpus.with_titles([document.title] if document.title else None), None
     if isinstance(document, str):
         return [document], None if tags is None else [tags]
     return document, tags

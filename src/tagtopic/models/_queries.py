@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
 from tagtopic._core.arrays import Float64s, Floats, largest
+from tagtopic._core.frames import Ranking
 from tagtopic._core.parallel import cut_rows
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def nearest_mixes(
 
 def similar_documents(
     model: TagTopicModel, query: Any, query_tags: Any, corpus: Corpus, n: int, distance: str, topics: Any
-) -> list[tuple[str, float]]:
+) -> Ranking[str]:
     """Rank the n documents of an aligned corpus whose topic mixes are most similar to that of a query."""
     mixes = model._infer(corpus).topics if topics is None else np.asarray(topics)
     if mixes.shape != (len(corpus), len(model.components_)):
@@ -111,7 +112,8 @@ def similar_documents(
         if not one.counts.nnz and not one.tags.nnz:
             raise ValueError("the query has no word or tag that the model knows: nothing can be similar to it")
         ranked = nearest_mixes(model._infer(one).topics[0], mixes, n, distance)
-    return [(corpus.ids[d], value) for d, value in ranked]
+    titles = None if corpus.titles is None else [corpus.titles[d] for d, _ in ranked]
+    return Ranking(((corpus.ids[d], value) for d, value in ranked), ("id", "similarity"), titles)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagtopic._core.frames import Rankings
+from tagtopic._core.frames import Ranking, Rankings
 from tagtopic._core.memmap import file_of
 from tagtopic.corpus import Corpus
 from tagtopic.models import _inputs
@@ -102,10 +102,10 @@ def predict_tags(
 
         allowed = predictor.allowed_tags(kinds, exclude)
         found = predict_by_likelihood(model.parameters_, counts, allowed, model.tag_names_, n, model.n_jobs)
-    return Rankings(found, corpus.ids, "probability")
+    return Rankings(found, corpus.ids, "probability", corpus.titles)
 
 
-def documents_missing(model: TagTopicModel, tag: int, X: Any, n: int, tags: Any) -> list[tuple[str, float]]:
+def documents_missing(model: TagTopicModel, tag: int, X: Any, n: int, tags: Any) -> Ranking[str]:
     """Rank the n documents without a tag that most probably lack it."""
     predictor = _required_predictor(model)
     corpus = model.aligned(X, tags)
@@ -113,7 +113,9 @@ def documents_missing(model: TagTopicModel, tag: int, X: Any, n: int, tags: Any)
     lacking = np.flatnonzero(np.asarray(own[:, [tag]].todense()).ravel() == 0)
     probabilities = predictor.probabilities_of_tag(known.counts[lacking], own[lacking], tag)
     order = np.argsort(-probabilities, kind="stable")[:n]
-    return [(corpus.ids[int(lacking[i])], float(probabilities[i])) for i in order]
+    titles = None if corpus.titles is None else [corpus.titles[int(lacking[i])] for i in order]
+    found = ((corpus.ids[int(lacking[i])], float(probabilities[i])) for i in order)
+    return Ranking(found, ("id", "probability"), titles)
 
 
 def tag_reasons(

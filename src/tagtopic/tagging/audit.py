@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from scipy.stats import chi2
 
 from tagtopic._core.arrays import Float64s, owners_of
+from tagtopic._core.frames import Rows
 from tagtopic._core.records import Categorical, Column, Records
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.engines.posterior import DocumentPosteriors
@@ -163,9 +164,9 @@ class TagReport:
         ``entries.column("plausibility")`` an array, ``entries.table()`` an Arrow table.
     tags : Records of TagAudit
         All tags, the least plausible first.
-    duplicates : tuple of NearDuplicate
+    duplicates : Rows of NearDuplicate
         Pairs of tags that may be one, the most similar first, by name and topics.
-    kinds : tuple of KindSummary
+    kinds : Rows of KindSummary
         Kinds of tags, by the share of the words that they explain.
     latent_share : float
         The share of all words that no tag explains.
@@ -182,8 +183,8 @@ class TagReport:
 
     entries: Records[TagOnDocument]
     tags: Records[TagAudit]
-    duplicates: tuple[NearDuplicate, ...]
-    kinds: tuple[KindSummary, ...]
+    duplicates: Rows[NearDuplicate]
+    kinds: Rows[KindSummary]
     latent_share: float
 
     def select(
@@ -256,7 +257,9 @@ class TagReport:
         return "\n".join(lines)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the entries as a data frame, the most suspicious first; ``tags.to_frame()`` has the tags.
+        """Return the entries as a data frame, the most suspicious first.
+
+        ``tags``, ``duplicates`` and ``kinds`` have the same method.
 
         Parameters
         ----------
@@ -316,8 +319,8 @@ def audit(
     return TagReport(
         entries=_entries(parameters, corpus, posteriors, scores, owner, weights, expected),
         tags=_summarise_tags(corpus, scores, weights, expected),
-        duplicates=tuple(near_duplicates(corpus.tag_names, parameters.theta, sp.csr_array(corpus.tags))),
-        kinds=kinds,
+        duplicates=Rows(near_duplicates(corpus.tag_names, parameters.theta, sp.csr_array(corpus.tags))),
+        kinds=Rows(kinds),
         latent_share=latent_share,
     )
 
@@ -352,6 +355,7 @@ def _entries(
 
     columns: dict[str, Column] = {
         "document": Categorical(owner, corpus.ids),
+        **({} if corpus.titles is None else {"title": Categorical(owner, corpus.titles)}),
         "document_number": owner,
         "tag": Categorical(np.asarray(corpus.tags.indices), corpus.tag_names),
         "plausibility": scores.plausibility,

@@ -87,6 +87,8 @@ class Explanation:
         The share of all its words that each tag explains, largest first.
     latent_share : float
         The share that only the latent tag explains.
+    title : str
+        The title of the document, or its first words; "" if it has none.
 
     Examples
     --------
@@ -101,10 +103,12 @@ class Explanation:
     words: tuple[WordAssignment, ...]
     tag_shares: dict[str, float]
     latent_share: float
+    title: str = ""
 
     def __str__(self) -> str:
         tags = ", ".join(f"{tag} {share:.0%}" for tag, share in self.tag_shares.items())
-        lines = [f"{self.id}: {tags or 'no tags'}; no tag {self.latent_share:.0%}"]
+        name = f"{self.id} ({self.title})" if self.title else self.id
+        lines = [f"{name}: {tags or 'no tags'}; no tag {self.latent_share:.0%}"]
         lines += [
             f"  {word.word} x{word.count:g}: {_source(word)}, {word.tag or 'no tag'} ({word.tag_share:.0%})"
             for word in self.words
@@ -178,7 +182,8 @@ def explain_document(
     shares = counts @ by_tag / total
     ranked = sorted(zip(names, shares[:-1].tolist(), strict=True), key=lambda pair: -pair[1])
     ordered = sorted(words, key=lambda word: (-word.count, word.word))
-    return Explanation(corpus.ids[0], tuple(ordered), dict(ranked), float(shares[-1]))
+    title = "" if corpus.titles is None else corpus.titles[0]
+    return Explanation(corpus.ids[0], tuple(ordered), dict(ranked), float(shares[-1]), title)
 
 
 def joint_assignment(parameters: Parameters, inference: str, corpus: Corpus) -> Float64s:

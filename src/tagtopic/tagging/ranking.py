@@ -61,6 +61,8 @@ class RankedTags(Sequence[Ranked]):
         The ends of the weights' credible intervals, in the order of the weights.
     ids : sequence of str or None, default=None
         The ids of the documents; None: their numbers.
+    titles : sequence of str or None, default=None
+        The titles of the documents: a column of tables and data frames.
 
     Examples
     --------
@@ -81,10 +83,11 @@ class RankedTags(Sequence[Ranked]):
         low: Any = None,
         high: Any = None,
         ids: StringArray | None = None,
+        titles: StringArray | None = None,
     ) -> None:
         self._starts, self._tags, self._weights, self._tag_names = starts, tags, weights, tag_names
         self._low, self._high = low, high
-        self._ids = ids
+        self._ids, self._titles = ids, titles
 
     @classmethod
     def from_weights(
@@ -96,6 +99,7 @@ class RankedTags(Sequence[Ranked]):
         low: Any = None,
         high: Any = None,
         ids: StringArray | None = None,
+        titles: StringArray | None = None,
     ) -> RankedTags:
         """Rank the entries of a CSR matrix of weights.
 
@@ -109,8 +113,8 @@ class RankedTags(Sequence[Ranked]):
             At most this many tags per document.
         low, high : CSR, optional
             The ends of the weights' intervals, with entries as those of the weights.
-        ids : StringArray, optional
-            The ids of the documents.
+        ids, titles : StringArray, optional
+            The ids and titles of the documents.
 
         Returns
         -------
@@ -124,7 +128,7 @@ class RankedTags(Sequence[Ranked]):
             order, sizes = order[rank < n], np.minimum(sizes, n)
         starts = offsets_of(sizes)
         lows, highs = (None if bound is None else bound.data[order] for bound in (low, high))
-        return cls(starts, weights.indices[order], weights.data[order], tag_names, lows, highs, ids)
+        return cls(starts, weights.indices[order], weights.data[order], tag_names, lows, highs, ids, titles)
 
     @property
     def has_intervals(self) -> bool:
@@ -186,6 +190,8 @@ class RankedTags(Sequence[Ranked]):
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row per document and tag: id, rank, tag and weight; with intervals also low, high and place.
 
+        After the id there is a title, if the documents have titles.
+
         Parameters
         ----------
         backend : {"pandas", "polars", "arrow"} or None, default=None
@@ -204,6 +210,8 @@ class RankedTags(Sequence[Ranked]):
     def table(self, ids: StringArray) -> Any:
         """Return an Arrow table with the columns id, rank, tag and weight; with intervals also low, high and place.
 
+        After the id there is a title, if the documents have titles.
+
         Parameters
         ----------
         ids : StringArray
@@ -216,8 +224,9 @@ class RankedTags(Sequence[Ranked]):
         """
         sizes = np.diff(self._starts)
         owner = np.repeat(np.arange(len(sizes)), sizes)
-        columns = {
+        columns: dict[str, Any] = {
             "id": Categorical(owner, ids),
+            **({} if self._titles is None else {"title": Categorical(owner, self._titles)}),
             "rank": np.arange(len(owner)) - np.repeat(self._starts[:-1], sizes) + 1,
             "tag": Categorical(self._tags, self._tag_names),
             "weight": np.asarray(self._weights),

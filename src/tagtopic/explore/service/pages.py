@@ -179,6 +179,7 @@ class Pages:
         kind: Annotated[str, Query(max_length=200)] = "",
         min_documents: Annotated[int, Query(ge=0)] = 0,
         below: Annotated[float, Query(ge=0, le=1)] = 1.0,
+        page: PageNumber = 1,
     ) -> HTMLResponse:
         """The audit; while it is being computed, a page that reloads itself."""
         explorer = self.explorer
@@ -186,9 +187,16 @@ class Pages:
             explorer.warm_audit()
             return HTMLResponse(self._page("audit_pending", "audit", refresh=3, title="Audit"))
         shown = AuditFilter(order, [kind] if kind else None, min_documents, below)
-        return await self._show(
-            "audit", "audit", lambda: {"view": views.audit(explorer, shown=shown), "title": "Audit"}
-        )
+
+        def context() -> dict[str, Any]:
+            view = views.audit(explorer, PAGE_SIZE, shown, PAGE_SIZE * (page - 1))
+            pages, at = max(-(-view.n_entries // PAGE_SIZE), 1), page
+            if at > pages:
+                view, at = views.audit(explorer, PAGE_SIZE, shown, PAGE_SIZE * (pages - 1)), pages
+            given = {"order": order, "kind": kind, "min_documents": min_documents, "below": below}
+            return {"view": view, "page": at, "pages": pages, "query": urlencode(given) + "&", "title": "Audit"}
+
+        return await self._show("audit", "audit", context)
 
     async def audit_csv(self, part: str) -> Response:
         """One table of the audit as CSV, with all rows."""

@@ -58,7 +58,7 @@ class AuditFilter:
 class AuditView:
     """The first rows of each table, and the total numbers of rows.
 
-    The most suspicious entries and the least plausible tags are first.
+    The most suspicious entries and the least plausible tags are first. The entries begin with number ``first``, from 0.
     """
 
     n_entries: int
@@ -70,13 +70,14 @@ class AuditView:
     duplicates: tuple[DuplicatePair, ...]
     kinds: tuple[KindSummary, ...]
     shown: AuditFilter
+    first: int = 0
 
 
 ALL_ENTRIES = AuditFilter()
 
 
-def audit(explorer: Explorer, n: int = N_SHOWN, shown: AuditFilter = ALL_ENTRIES) -> AuditView:
-    """The audit of all documents, n rows of each table; computed at the first call."""
+def audit(explorer: Explorer, n: int = N_SHOWN, shown: AuditFilter = ALL_ENTRIES, offset: int = 0) -> AuditView:
+    """The audit of all documents, n rows of each table, entries from ``offset`` on; computed at the first call."""
     report, numbers = explorer.audit, explorer.tag_numbers
     report = report.select(
         order=shown.order, kinds=shown.kinds or None, min_documents=shown.min_documents, below=shown.below
@@ -86,11 +87,12 @@ def audit(explorer: Explorer, n: int = N_SHOWN, shown: AuditFilter = ALL_ENTRIES
         n_tags=len(report.tags),
         n_duplicates=len(report.duplicates),
         latent_share=report.latent_share,
-        entries=tuple(AuditEntry(entry, numbers[entry.tag]) for entry in report.entries[:n]),
+        entries=tuple(AuditEntry(entry, numbers[entry.tag]) for entry in report.entries[offset : offset + n]),
         tags=tuple(AuditedTag(tag, numbers[tag.tag]) for tag in report.tags[:n]),
         duplicates=tuple(_pair(pair, numbers) for pair in report.duplicates[:n]),
         kinds=report.kinds,
         shown=shown,
+        first=offset,
     )
 
 
