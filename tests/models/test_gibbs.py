@@ -270,6 +270,16 @@ def test_own_words_are_for_the_sampler_only() -> None:
         TWDA(2, inference="cvb0", own_words=True).fit(CORPUS)
 
 
+@pytest.mark.parametrize("counts", [[[2**31 - 1, 1], [1, 2]], [[2**30, 2**30], [1, 1]]])  # of a word, of a tag
+def test_counts_beyond_32_bits_are_refused_or_not_sampled(counts: list[list[int]]) -> None:
+    corpus = Corpus.from_counts(counts, [["a"], ["a"]])
+    with pytest.raises(ValueError, match=r'at most 2,147,483,647 tokens .* 2,147,483,6\d\d: use inference="cvb0"'):
+        TWDA(2, **SETTINGS).fit(corpus)
+    model = TWDA(2, max_iter=2, random_state=0).fit(corpus)
+    assert model.inference_ == "cvb0"
+    assert np.isfinite(model.components_).all()
+
+
 def test_fractional_counts_are_refused() -> None:
     with pytest.raises(ValueError, match='assigns whole tokens, and the counts have fractions: use inference="cvb0"'):
         TWDA(2, **SETTINGS).fit(np.array([[0.5, 1.5], [1.0, 2.0]]), tags=[["a"], ["b"]])

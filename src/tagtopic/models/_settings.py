@@ -52,6 +52,9 @@ INITIAL_LATENT_WEIGHT = 5.0
 MIN_SAMPLED_TOKENS = 10_000
 """Words in all from which ``inference="auto"`` samples."""
 
+MAX_SAMPLED_COUNT = 2**31 - 1
+"""The largest count of a word or a tag in a topic: the sampler's counts have 32 bits."""
+
 MIN_PRIOR, MAX_PRIOR = 1e-10, 1e10
 """The range of given priors: beyond it the arithmetic of single precision under- or overflows."""
 
@@ -197,9 +200,18 @@ def _can_sample(model: TagTopicModel, corpus: CorpusLike, engine: Engine | None)
     return (
         (chosen is None or chosen.supports_sampling)
         and not (isinstance(corpus, Corpus) and corpus.counts.data.dtype.kind not in "iu")
+        and _most_tokens(corpus) <= MAX_SAMPLED_COUNT
         and model.n_topics <= MAX_TOPICS
         and all(prior is None or _is_positive(prior) for prior in _given_priors(model).values())
     )
+
+
+def _most_tokens(corpus: CorpusLike) -> int:
+    """An upper bound of the tokens of any word, and of those in the documents of any tag."""
+    if corpus.n_tokens <= MAX_SAMPLED_COUNT or not isinstance(corpus, Corpus):
+        return corpus.n_tokens
+    by_tag = corpus.tags.T @ corpus.lengths().astype(np.float64)
+    return int(max(corpus.word_counts().max(), by_tag.max(initial=0.0)))
 
 
 def _is_positive(prior: Prior) -> bool:
@@ -267,7 +279,7 @@ def check_settings(model: TagTopicModel, corpus: CorpusLike | None) -> None:
     check_prior("tag_topic_prior", model.tag_topic_prior, size=model.n_topics, zero=True)
     check_prior("topic_word_prior", setting(model, "topic_word_prior"), size=n_words, zero=True)
     if model._method.is_sampling and model.learning == BATCH:
-        _check_sampling(model)
+        _check_sampling(model, corpus)
     elif model.own_words:
         raise ValueError('own_words=True: only inference="gibbs" with learning="batch" learns words of tags\' own')
     if corpus is not None:
@@ -295,8 +307,13 @@ def _check_whole(name: str, value: Any, *, least: int) -> None:
         raise ValueError(f"{name}={value!r}: expected a whole number from {least}")
 
 
-def _check_sampling(model: TagTopicModel) -> None:
-    """Raise for a setting that a sampler cannot use."""
+def _check_sampling(model: TagTopicModel, corpus: CorpusLike | None) -> None:
+    """Raise for a setting or a corpus that a sampler cannot use."""
+    if corpus is not None and (most := _most_tokens(corpus)) > MAX_SAMPLED_COUNT:
+        raise ValueError(
+            f'inference="gibbs" counts at most {MAX_SAMPLED_COUNT:,} tokens of a word or a tag, and the corpus may '
+            f'have {most:,}: use inference="cvb0"'
+        )
     for name, prior in _given_priors(model).items():
         if is_learnt(prior):
             raise ValueError(
