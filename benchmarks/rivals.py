@@ -1,12 +1,18 @@
-"""Compare tag prediction with omikuji, napkinXC, one-vs-rest regressions, neighbours and centroids on a tagged corpus.
+"""Compare tag prediction with omikuji, napkinXC, one-vs-rest, fastText, neighbours and centroids on a tagged corpus.
 
     pip install 'tagtopic[rivals]'
     python benchmarks/rivals.py debian.jsonl.gz --kind debtag --groups source --seeds 5
     python benchmarks/rivals.py tmdb10k.jsonl.gz --kind keyword --methods tagtopic,omikuji,centroid
+    python benchmarks/rivals.py planted:single
 
 Documents, tags and split are those of predict_tags.py. Each method runs in a process of its own and gets the same word
 counts; rivals get tf-idf vectors of unit length. omikuji is Parabel with its default settings (three trees), napkinXC
-its probabilistic label tree with its default settings, one-vs-rest scikit-learn's LinearSVC for each tag.
+its probabilistic label tree with its default settings, one-vs-rest scikit-learn's LinearSVC for each tag, fastText one
+logistic loss for each tag on 100 dimensions (25 epochs, step size 0.5), which must be installed separately.
+
+``planted:single`` and ``planted:rare`` are drawn instead of read: one of 50 tags for each document, and one to five of
+3,000 tags with Zipf frequencies. With --keep the rankings are stored in a folder and used again for the same split and
+method, so that one method can be measured again beside the others.
 
 Reported for each method: precision at 1, 3 and 5, recall@10, nDCG@10, propensity-scored precision at 5 (Jain et al.
 2016, A = 0.55, B = 1.5), recall@10 of the tail (tags on ten training documents or fewer), calibration error of the
@@ -18,6 +24,7 @@ bootstrap over the test documents of all seeds.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import pickle
 import resource
@@ -35,7 +42,7 @@ from predict_tags import groups_of, plain_scores, select, split, vectors_of
 from tagtopic import Corpus
 from tagtopic._core.optional import require
 
-METHODS = ("tagtopic", "omikuji", "napkinxc", "one-vs-rest", "centroid", "neighbours")
+METHODS = ("tagtopic", "omikuji", "napkinxc", "one-vs-rest", "fasttext", "centroid", "neighbours")
 N_RANKED = 50
 TAIL = 10
 BOOTSTRAPS = 1000
@@ -132,6 +139,39 @@ def run_one_vs_rest(train: Corpus, test: Corpus) -> tuple[Ranking, float, float]
     return ranked, fit_time, predict_time
 
 
+def run_fasttext(train: Corpus, test: Corpus) -> tuple[Ranking, float, float]:
+    """Train and apply fastText on the words in the order of the vocabulary."""
+    require("fasttext", extra="rivals", purpose="fastText as a rival")
+    import fasttext  # type: ignore[import-not-found]
+
+    def lines(corpus: Corpus) -> list[str]:
+        counts, rows = corpus.counts, range(len(corpus))
+        parts = [slice(counts.indptr[i], counts.indptr[i + 1]) for i in rows]
+        return [
+            " ".join(f"w{word}" for word in np.repeat(counts.indices[part], counts.data[part].astype(int)))
+            for part in parts
+        ]
+
+    tags = sp.csr_array(train.tags)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "train.txt")
+        with path.open("w", encoding="utf-8") as file:
+            for i, line in enumerate(lines(train)):
+                own = tags.indices[tags.indptr[i] : tags.indptr[i + 1]]
+                file.write(" ".join(f"__label__{tag}" for tag in own) + f" {line}\n")
+        started = time.process_time()
+        model = fasttext.train_supervised(str(path), loss="ova", epoch=25, lr=0.5, thread=1, verbose=0)
+        fitted = time.process_time()
+    texts = lines(test)
+    begun = time.process_time()
+    # its Python wrapper fails with NumPy 2
+    ranked = [
+        [(int(tag.removeprefix("__label__")), float(p)) for p, tag in model.f.predict(line, N_RANKED, 0.0, "strict")]
+        for line in texts
+    ]
+    return ranked, fitted - started, time.process_time() - begun
+
+
 def run_plain(name: str) -> Any:
     """Return the method that ranks by tf-idf centroids or by the 50 nearest neighbours."""
 
@@ -148,10 +188,37 @@ RUNS: dict[str, Any] = {
     "omikuji": run_omikuji,
     "napkinxc": run_napkinxc,
     "one-vs-rest": run_one_vs_rest,
+    "fasttext": run_fasttext,
     "centroid": run_plain("centroid"),
     "neighbours": run_plain("neighbours"),
 }
-PROBABILITIES = ("tagtopic", "omikuji", "napkinxc")
+PROBABILITIES = ("tagtopic", "omikuji", "napkinxc", "fasttext")
+
+
+def planted_corpus(name: str, documents: int, seed: int) -> Corpus:
+    """Draw one of the planted corpora; tags are on 5 documents or more."""
+    from tagtopic.datasets import make_tagged_corpus
+
+    n = min(documents, 8000)
+    settings: dict[str, Any] = {
+        "single": {"n_tags": 50, "n_topics": 40, "tags_per_document": 1},
+        "rare": {"n_tags": 3000, "n_topics": 100, "tags_per_document": (1, 5), "tag_exponent": 0.8},
+    }[name]
+    drawn = make_tagged_corpus(n, n_words=8000, model="twda", random_state=seed, **settings).corpus
+    enough = np.flatnonzero(np.bincount(drawn.tags.indices, minlength=drawn.n_tags) >= 5)
+    tags = sp.csr_array(drawn.tags)[:, enough]
+    rows = np.flatnonzero(np.diff(tags.indptr))
+    names = [drawn.tag_names[j] for j in enough]
+    return Corpus.from_counts(drawn.counts[rows], tags[rows], words=drawn.words, tag_names=names)
+
+
+def fingerprint(train: Corpus, test: Corpus, method: str) -> str:
+    """Return a name for the results of a method on a split."""
+    digest = hashlib.sha256()
+    for part in (train.counts, train.tags, test.counts, test.tags):
+        for array in (part.indptr, part.indices, part.data):
+            digest.update(np.ascontiguousarray(array, np.int64).tobytes())
+    return f"{method}-{digest.hexdigest()[:16]}.json"
 
 
 def child(method: str, source: str, target: str) -> None:
@@ -209,8 +276,8 @@ def main() -> None:
         child(*sys.argv[2:])
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus")
-    parser.add_argument("--kind", required=True, help="one kind of tag, or several separated by commas")
+    parser.add_argument("corpus", help="a file, planted:single or planted:rare")
+    parser.add_argument("--kind", help="one kind of tag, or several separated by commas")
     parser.add_argument("--least", type=int, default=5)
     parser.add_argument("--documents", type=int, default=10**9)
     parser.add_argument("--groups", help="a column; documents with the same value stay together")
@@ -218,25 +285,41 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--python", default=sys.executable, help="the interpreter with the rivals")
+    parser.add_argument("--validate", action="store_true", help="hold out a part of the training documents instead")
+    parser.add_argument("--keep", type=Path, help="a folder for rankings, which are used again")
     arguments = parser.parse_args()
-    read = Corpus.read(arguments.corpus, stop_words="en", min_df=2, progress=False)
-    groups = groups_of(arguments.corpus, arguments.groups, read)
+    planted = arguments.corpus.partition(":")[2] if arguments.corpus.startswith("planted:") else None
+    if planted is None and arguments.kind is None:
+        parser.error("--kind is required for a corpus that is read")
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
+    groups = None
+    if planted is None:
+        read = Corpus.read(arguments.corpus, stop_words="en", min_df=2, progress=False)
+        groups = groups_of(arguments.corpus, arguments.groups, read)
     tables: dict[str, list[dict[str, Any]]] = {}
     costs: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(arguments.seed, arguments.seed + arguments.seeds):
-            corpus = select(read, arguments.kind, arguments.least, arguments.documents, seed)
+            if planted is None:
+                corpus = select(read, arguments.kind, arguments.least, arguments.documents, seed)
+            else:
+                corpus = planted_corpus(planted, arguments.documents, seed)
             train, test = split(corpus, seed, groups)
-            source, target = Path(folder, "split.pkl"), Path(folder, "ranked.json")
+            if arguments.validate:
+                train, test = split(train, seed, groups)
+            source = Path(folder, "split.pkl")
             source.write_bytes(pickle.dumps((train, test)))
             sizes = f"{len(train)} training documents, {len(test)} held out, {corpus.n_tags} tags"
             print(f"seed {seed}: {sizes}", flush=True)
             for method in arguments.methods.split(","):
-                command = [arguments.python, __file__, "--child", method, str(source), str(target)]
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    print(f"  {method} failed: {done.stderr.strip().splitlines()[-1:]}", flush=True)
-                    continue
+                target = Path(arguments.keep or folder, fingerprint(train, test, method))
+                if not (arguments.keep and target.exists()):
+                    command = [arguments.python, __file__, "--child", method, str(source), str(target)]
+                    done = subprocess.run(command, capture_output=True, text=True, check=False)
+                    if done.returncode:
+                        print(f"  {method} failed: {done.stderr.strip().splitlines()[-1:]}", flush=True)
+                        continue
                 answer = json.loads(target.read_text(encoding="utf-8"))
                 tables.setdefault(method, []).append(per_document(answer["ranked"], train, test))
                 found = measures_of(tables[method][-1])
