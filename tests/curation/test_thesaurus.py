@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from tagtopic import Ledger
 from tagtopic.curation import Decisions
 from tagtopic.curation.imports import read_decisions
-from tagtopic.curation.thesaurus import Concept, concepts_of, merges_of, read_thesaurus, to_tsv, to_turtle
+from tagtopic.curation.thesaurus import (
+    Concept,
+    concepts_of,
+    merges_of,
+    narrower_tags,
+    read_thesaurus,
+    to_tsv,
+    to_turtle,
+)
 
 TURTLE = r'''
 @base <http://x.org/> .
@@ -160,3 +168,39 @@ def test_merged_tags_survive_tsv_or_are_refused(names: list[str], tmp_path: Path
 
 def test_formulas_are_guarded_in_tsv() -> None:
     assert to_tsv([Concept("=x", ("'=y",))]) == "'=x\t''=y\n"
+
+
+HIERARCHY = """
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<animal> skos:prefLabel "animal" ; skos:narrower <dog>, <cat> .
+<dog> skos:prefLabel "dog" ; skos:altLabel "hound" .
+<cat> skos:prefLabel "cat" .
+<poodle> skos:prefLabel "poodle" ; skos:broader <dog>, <unknown>, <poodle> .
+<car> skos:prefLabel "car" ; skos:broader "animal" .
+"""
+
+HIERARCHY_XML = """<?xml version="1.0"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:skos="http://www.w3.org/2004/02/skos/core#">
+  <skos:Concept rdf:about="animal"><skos:prefLabel>animal</skos:prefLabel>
+    <skos:narrower><skos:Concept rdf:about="dog"><skos:prefLabel>dog</skos:prefLabel></skos:Concept></skos:narrower>
+  </skos:Concept>
+  <skos:Concept rdf:about="poodle">
+    <skos:prefLabel>poodle</skos:prefLabel><skos:broader rdf:resource="dog"/>
+  </skos:Concept>
+</rdf:RDF>
+"""
+
+
+def test_broader_concepts_are_read(tmp_path: Path) -> None:
+    found = {concept.preferred: concept.broader for concept in read(tmp_path, "a.ttl", HIERARCHY)}
+    assert found == {"animal": (), "dog": ("animal",), "cat": ("animal",), "poodle": ("dog",), "car": ()}
+    nested = {concept.preferred: concept.broader for concept in read(tmp_path, "a.rdf", HIERARCHY_XML)}
+    assert nested == {"animal": (), "dog": ("animal",), "poodle": ("dog",)}
+
+
+def test_narrower_tags_are_all_names_below(tmp_path: Path) -> None:
+    concepts = read(tmp_path, "a.ttl", HIERARCHY)
+    assert narrower_tags(concepts, ["k:hound"], "k") == ["k:dog", "k:hound", "k:poodle"]
+    assert narrower_tags(concepts, ["animal", "other"]) == ["animal", "cat", "dog", "hound", "other", "poodle"]
+    circle = [Concept("a", (), ("b",)), Concept("b", (), ("a",))]
+    assert narrower_tags(circle, ["a"]) == ["a", "b"]

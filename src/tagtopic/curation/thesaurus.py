@@ -1,7 +1,8 @@
 """A thesaurus as the canonical list of tags: preferred names and their alternatives, from SKOS or TSV files.
 
 SKOS is read from Turtle, N-Triples and RDF/XML: the labels of concepts (``skos:prefLabel``, ``altLabel``,
-``hiddenLabel``), nothing else. A TSV line has the preferred name and its alternatives.
+``hiddenLabel``) and which concepts are broader (``skos:broader``, ``narrower``), nothing else. A TSV line has the
+preferred name and its alternatives.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -23,6 +24,8 @@ SKOS = "http://www.w3.org/2004/02/skos/core#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 LABELS = ("prefLabel", "altLabel", "hiddenLabel")
+BROADER = ("broader", "broaderTransitive")
+NARROWER = ("narrower", "narrowerTransitive")
 HEADERS = ("preferred", "canonical", "preflabel")
 """First cells of a header of a TSV file."""
 
@@ -39,6 +42,8 @@ class Concept:
         The preferred name.
     alternatives : tuple of str, default=()
         Other names, without the preferred one.
+    broader : tuple of str, default=()
+        The preferred names of broader concepts.
 
     Examples
     --------
@@ -49,6 +54,7 @@ class Concept:
 
     preferred: str
     alternatives: tuple[str, ...] = ()
+    broader: tuple[str, ...] = ()
 
 
 @dataclass
@@ -102,14 +108,23 @@ def read_thesaurus(path: Path, *, language: str | None = None) -> list[Concept]:
     if suffix == ".tsv":
         found = list(_tsv_concepts(text, path))
     else:
-        triples = _xml_labels(text, path) if suffix in (".rdf", ".xml") else _turtle_labels(text, path)
+        triples = list(_xml_labels(text, path) if suffix in (".rdf", ".xml") else _turtle_labels(text, path))
         labels: dict[str, _Labels] = defaultdict(_Labels)
+        relations: list[tuple[str, str]] = []
         for subject, name, label, own in triples:
+            if name in BROADER + NARROWER:
+                relations.append((subject, label) if name in BROADER else (label, subject))
+                continue
             if label.strip() and name == LABELS[0]:
                 labels[subject].preferred.append((label, own))
             elif label.strip():
                 labels[subject].others.append(label)
-        found = [concept for each in labels.values() if (concept := each.concept(language)) is not None]
+        of_subject = {subject: each.concept(language) for subject, each in labels.items()}
+        above: dict[str, dict[str, None]] = defaultdict(dict)
+        for narrow, broad in relations:
+            if (upper := of_subject.get(broad)) is not None and narrow != broad:
+                above[narrow][upper.preferred] = None
+        found = [replace(concept, broader=tuple(above[subject])) for subject, concept in of_subject.items() if concept]
     if not found:
         raise ValueError(f"{path}: it has no concept with a preferred name (skos:prefLabel)")
     return found
@@ -137,6 +152,13 @@ def _xml_labels(text: str, path: Path) -> Iterator[tuple[str, str, str, str]]:
             name = str(child.tag).removeprefix(f"{{{SKOS}}}")  # the tag of a comment is a function
             if name in LABELS and child.tag != name:
                 yield subject, name, child.text or "", child.get(XML_LANGUAGE, node.get(XML_LANGUAGE, ""))
+            if name in BROADER + NARROWER and child.tag != name:
+                # the address of the other concept, or the concept itself as a nested element
+                others = [child, *child]
+                keys = (f"{{{RDF}}}resource", *names)
+                yield from (
+                    (subject, name, other.attrib[key], "") for other in others for key in keys if key in other.attrib
+                )
 
 
 # ---- Turtle
@@ -172,7 +194,7 @@ def _unescaped(text: str) -> str:
 
 
 class _Turtle:
-    """A parser of Turtle that keeps the labels of concepts."""
+    """A parser of Turtle that keeps the labels of concepts and the relations between them."""
 
     def __init__(self, text: str, path: Path) -> None:
         self.text, self.path = text, path
@@ -263,7 +285,7 @@ class _Turtle:
             while True:
                 value, language, is_literal = self._object()
                 name = predicate.removeprefix(SKOS)
-                if is_literal and name in LABELS and name != predicate:
+                if name != predicate and name in (LABELS if is_literal else BROADER + NARROWER):
                     self.found.append((subject, name, value, language))
                 if self.token != ",":
                     break
@@ -315,6 +337,56 @@ class _Turtle:
 
 def _turtle_labels(text: str, path: Path) -> list[tuple[str, str, str, str]]:
     return _Turtle(text, path).parse()
+
+
+# ---- hierarchy
+
+
+def narrower_tags(concepts: Iterable[Concept], tags: Iterable[str], kind: str = "") -> list[str]:
+    """Return tags, and all that are narrower by a thesaurus, such as for ``predict_tags(exclude=...)``.
+
+    Parameters
+    ----------
+    concepts : iterable of Concept
+        The thesaurus.
+    tags : iterable of str
+        Tags, which may be called by alternative names.
+    kind : str, default=""
+        The kind of the tags, such as "keyword"; names of the thesaurus have none.
+
+    Returns
+    -------
+    list of str
+        The tags and all names of their concepts and of all concepts below, sorted.
+
+    Examples
+    --------
+    >>> from tagtopic.curation.thesaurus import Concept, narrower_tags
+    >>> concepts = [Concept("animal"), Concept("dog", ("hound",), ("animal",)), Concept("car")]
+    >>> narrower_tags(concepts, ["topic:animal"], "topic")
+    ['topic:animal', 'topic:dog', 'topic:hound']
+    """
+    given = list(concepts)
+    below: dict[str, list[str]] = defaultdict(list)
+    of_name: dict[str, list[str]] = defaultdict(list)
+    names: dict[str, set[str]] = defaultdict(set)
+    for concept in given:
+        for upper in concept.broader:
+            below[upper].append(concept.preferred)
+        for name in (concept.preferred, *concept.alternatives):
+            of_name[name].append(concept.preferred)
+            names[concept.preferred].add(name)
+    prefix = f"{kind}:" if kind else ""
+    found = {tag.removeprefix(prefix) for tag in tags}
+    waiting = [concept for name in found for concept in of_name[name]]
+    seen: set[str] = set()
+    while waiting:
+        concept_name = waiting.pop()
+        if concept_name not in seen:
+            seen.add(concept_name)
+            found |= names[concept_name]
+            waiting += below[concept_name]
+    return sorted(prefix + name for name in found)
 
 
 # ---- merges
