@@ -111,6 +111,17 @@ def _corpus(explorer: Explorer, documents: Sequence[TextAndTags], tags: list[lis
 def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextAndTags, Record]) -> APIRouter:
     """The routes of the API of one explorer."""
     api = APIRouter(prefix=PREFIX, responses=ERROR_RESPONSES)
+    _add_topic_routes(api, explorer, executor)
+    _add_tag_routes(api, explorer, executor)
+    _add_document_routes(api, explorer, executor)
+    _add_analysis_routes(api, explorer, executor)
+    _add_review_routes(api, explorer, executor)
+    _add_inference_routes(api, explorer, executor, batcher)
+    return api
+
+
+def _add_topic_routes(api: APIRouter, explorer: Explorer, executor: BoundedExecutor) -> None:
+    """Add the routes of the model, its topics and its comparison with another model."""
 
     @api.get("/model", tags=["model"])
     async def model() -> views.Overview:
@@ -132,6 +143,25 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
         """One topic: words by probability and by lift, tags, documents, similar topics, share by year."""
         return await executor.run(views.topic, explorer, topic, n)
 
+    @api.get("/search", tags=["topics"])
+    async def search(query: Annotated[str, SearchText] = "", n: Annotated[int, Query(ge=1, le=50)] = 5) -> views.Found:
+        """Topics by name or words, tags by name, and documents by id, title or words; n of each."""
+        return await executor.run(views.find, explorer, query, n)
+
+    @api.get("/hierarchy", tags=["topics"])
+    async def hierarchy() -> views.HierarchyView:
+        """The topics in nested groups, and the whole tree."""
+        return await executor.run(views.hierarchy, explorer)
+
+    @api.get("/compare", tags=["model"])
+    async def compare() -> views.CompareView:
+        """The comparison of the model with a second one."""
+        return await executor.run(views.compare, explorer)
+
+
+def _add_tag_routes(api: APIRouter, explorer: Explorer, executor: BoundedExecutor) -> None:
+    """Add the routes of tags."""
+
     @api.get("/tags", tags=["tags"])
     async def list_tags(
         query: Annotated[str, SearchText] = "",
@@ -149,10 +179,14 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
             raise NotFoundError("the model has no tag of this name: /api/v1/tags?query=… finds tags")
         return await executor.run(views.tag, explorer, explorer.tag_numbers[tag], n)
 
-    @api.get("/search", tags=["topics"])
-    async def search(query: Annotated[str, SearchText] = "", n: Annotated[int, Query(ge=1, le=50)] = 5) -> views.Found:
-        """Topics by name or words, tags by name, and documents by id, title or words; n of each."""
-        return await executor.run(views.find, explorer, query, n)
+    @api.get("/heat-map", tags=["tags"])
+    async def heat_map(kind: Annotated[str | None, SearchText] = None) -> views.HeatMap:
+        """The most frequent tags, of one kind if it is given, with the mean shares of topics in their documents."""
+        return await executor.run(views.heat_map, explorer, kind)
+
+
+def _add_document_routes(api: APIRouter, explorer: Explorer, executor: BoundedExecutor) -> None:
+    """Add the routes of the documents of the corpus."""
 
     @api.get("/map", tags=["documents"])
     async def document_map() -> views.DocumentMap:
@@ -163,11 +197,6 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
     async def documents_with_tag(tag: Annotated[str, SearchText] = "") -> list[int]:
         """The numbers of the documents with a tag."""
         return await executor.run(views.documents_with_tag, explorer, tag)
-
-    @api.get("/heat-map", tags=["tags"])
-    async def heat_map(kind: Annotated[str | None, SearchText] = None) -> views.HeatMap:
-        """The most frequent tags, of one kind if it is given, with the mean shares of topics in their documents."""
-        return await executor.run(views.heat_map, explorer, kind)
 
     @api.get("/documents", tags=["documents"])
     async def list_documents(
@@ -190,24 +219,9 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
             raise NotFoundError(f"document number {number} has another id: /api/v1/documents?query=… has both")
         return await executor.run(views.document, explorer, numbers[id] if number is None else number)
 
-    @api.post("/similar-documents", tags=["inference"])
-    async def similar(request: SimilarRequest) -> list[DocumentValue]:
-        """The documents whose topics are most similar to those of a text, by 1 - Hellinger distance."""
-        require_texts(explorer)
 
-        def work() -> list[DocumentValue]:
-            known = [tag for tag in request.tags if tag in explorer.tag_numbers]
-            corpus = _corpus(explorer, [TextAndTags(request.text, known)], [known])
-            if not corpus.counts.nnz and not corpus.tags.nnz:
-                raise ValueError("the text has no word and no tag that the model knows")
-            return list(views.similar_documents(explorer, explorer.infer(corpus).topics[0], request.n))
-
-        return await executor.run(work)
-
-    @api.get("/hierarchy", tags=["topics"])
-    async def hierarchy() -> views.HierarchyView:
-        """The topics in nested groups, and the whole tree."""
-        return await executor.run(views.hierarchy, explorer)
+def _add_analysis_routes(api: APIRouter, explorer: Explorer, executor: BoundedExecutor) -> None:
+    """Add the routes of trends, effects, contrasts and the audit of tags."""
 
     @api.get("/trends", tags=["analysis"])
     async def trends(kind: Annotated[str | None, SearchText] = None) -> views.TrendsView:
@@ -247,10 +261,9 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
         """The most suspicious tags on documents, the least plausible tags overall, near-duplicate tags; n of each."""
         return await executor.run(views.audit, explorer, n, AuditFilter(order, kind, min_documents, below))
 
-    @api.get("/compare", tags=["model"])
-    async def compare() -> views.CompareView:
-        """The comparison of the model with a second one."""
-        return await executor.run(views.compare, explorer)
+
+def _add_review_routes(api: APIRouter, explorer: Explorer, executor: BoundedExecutor) -> None:
+    """Add the routes of the review of tags and of the ledger."""
 
     @api.get("/review", tags=["review"])
     async def review(kind: Kind | None = None) -> views.ReviewView:
@@ -291,6 +304,26 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
         made = await executor.run(asked.record, decision.what, fields, why=decision.why, who=decision.who)
         return made.to_json()
 
+
+def _add_inference_routes(
+    api: APIRouter, explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextAndTags, Record]
+) -> None:
+    """Add the routes that analyse texts."""
+
+    @api.post("/similar-documents", tags=["inference"])
+    async def similar(request: SimilarRequest) -> list[DocumentValue]:
+        """The documents whose topics are most similar to those of a text, by 1 - Hellinger distance."""
+        require_texts(explorer)
+
+        def work() -> list[DocumentValue]:
+            known = [tag for tag in request.tags if tag in explorer.tag_numbers]
+            corpus = _corpus(explorer, [TextAndTags(request.text, known)], [known])
+            if not corpus.counts.nnz and not corpus.tags.nnz:
+                raise ValueError("the text has no word and no tag that the model knows")
+            return list(views.similar_documents(explorer, explorer.infer(corpus).topics[0], request.n))
+
+        return await executor.run(work)
+
     @api.post("/explain", tags=["inference"])
     async def explain(document: Document) -> views.DocumentView:
         """One text, analysed like a document of the corpus, as on the page "Try it"."""
@@ -311,8 +344,6 @@ def router(explorer: Explorer, executor: BoundedExecutor, batcher: Batcher[TextA
         documents = [TextAndTags(d.text, d.tags) for d in request.documents]
         records = await executor.run(predict_records, explorer, documents, request)
         return json_response({"documents": records})
-
-    return api
 
 
 def create_batcher(explorer: Explorer, limits: Limits = LIMITS) -> Batcher[TextAndTags, Record]:
