@@ -1,4 +1,4 @@
-"""What a person sees: warnings at their own line, progress bars on standard error, cards in notebooks."""
+"""Output for people: warnings on lines of their own, progress bars on standard error, cards in notebooks."""
 
 from __future__ import annotations
 

@@ -655,7 +655,7 @@ class Corpus:
     def without_near_duplicates(self, threshold: float = 0.6) -> Corpus:
         """Drop documents that share most of their distinct words with an earlier one.
 
-        Do so before a split: a model that has seen one copy remembers the other.
+        Do so before a split: a model predicts a document too well if it was fitted to a copy of it.
 
         Parameters
         ----------

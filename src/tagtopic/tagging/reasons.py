@@ -1,4 +1,4 @@
-"""Reasons for a tag: the words, similar documents, other tags and name that speak for it, each in log odds.
+"""Evidence for a tag: the contributions of words, similar documents, other tags and its name, in log odds.
 
 What a word contributes is measured by taking it out: the log odds of the tag with all words, less those without the
 word. The same is done for each of the other tags of the document. What the tag's name contributes is what the features
