@@ -1255,7 +1255,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def reasons(
         self, document: Any, predicted: Iterable[str] | None = None, *, tags: Any = None, given: Any = None, n: int = 5
     ) -> list[TagReasons]:
-        """Say why tags are, or are not, predicted for a document, or why they are plausible on it.
+        """Report the evidence for tags of a document: why they are, or are not, predicted or plausible.
 
         Parameters
         ----------
@@ -1273,8 +1273,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Returns
         -------
         list of TagReasons
-            For each tag the words, similar training documents, other tags and name that speak for it, in log odds.
-            Training documents are judged as if they had not been in training.
+            For each tag the contributions of words, similar training documents, other tags and its name, in log odds.
+            Training documents are treated as if they had not been in training.
 
         Raises
         ------
@@ -1302,9 +1302,9 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     ) -> TagReport:
         """Find tags that do not fit their documents, and tags that may be duplicates.
 
-        A tag is judged by similar training documents, by topics, and by the document's other tags, against tags drawn
-        at random and against siblings of the document's tags, with which they may have been confused. Training
-        documents are judged as if they had not been in training.
+        The evidence for a tag, from similar training documents, topics and the document's other tags, is compared with
+        that for tags drawn at random and for siblings of the document's tags, with which they may have been confused.
+        Training documents are treated as if they had not been in training.
 
         Parameters
         ----------
@@ -1676,7 +1676,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         levels : sequence of int, default=(5, 20)
             The numbers of groups.
         X : Corpus, list of texts, matrix of word counts (documents, words), or None, default=None
-            Documents, from which it is seen which topics occur together; None: tags.
+            Documents, which show which topics occur together; None: tags.
         tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
             The tags of texts or counts.
 
