@@ -1,9 +1,10 @@
 """Near-duplicates: documents that share most of their distinct words with an earlier one.
 
 A model predicts a document well if it was fitted to a copy of it, so copies on both sides of a split measure memory and
-not generalisation. Candidates are found by prefix filtering: if two documents share at least a share t of the distinct words of the longer one, then they
-share ``SHARED`` of their ``n - ceil(t n) + SHARED`` rarest words, where n is a document's number of distinct words. Few
-documents have several rare words in common, so few pairs are left to be compared.
+not generalisation. Candidates are found by prefix filtering: if two documents share at least a share t of the distinct
+words of the longer one, then they share ``SHARED`` of their ``n - ceil(t n) + SHARED`` rarest words, where n is a
+document's number of distinct words. Few documents have several rare words in common, so few pairs are left to be
+compared.
 
 References
 ----------
