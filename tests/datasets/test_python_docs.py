@@ -48,7 +48,10 @@ def test_the_default_corpus_is_large() -> None:
     assert len(corpus) > 1000
     assert {"package:joblib", "package:numpy", "raises:ValueError", "parameter:axis"} <= set(corpus.tag_names)
     assert {"matrix", "file", "random", "polynomial"} <= set(corpus.words)
-    assert corpus.counts.sum(axis=1).min() >= 0
+    n_words, n_tags = corpus.document_sizes()
+    assert (n_words > 0).mean() > 0.99
+    assert n_tags.all()
+    assert (corpus.counts > 0).sum(axis=0).min() >= 5
 
 
 MODULE = '''"""The public module."""
