@@ -235,7 +235,10 @@ class DistributedSampler(Sampler):
 
     def _round_counts(self) -> RoundCounts:
         """The counts of all columns: one value, which executors relay to each other."""
-        everything = PartitionColumns(*(np.arange(len(values), dtype=np.int32) for values in self.counts[::2]))
+        n_words, n_tags, n_pairs = (len(values) for values in self.counts[::2])
+        everything = PartitionColumns(
+            np.arange(n_words, dtype=np.int32), np.arange(n_tags, dtype=np.int32), np.arange(n_pairs)
+        )
         return RoundCounts(SparseCounts.of(self.counts, everything), self.counts.topics)
 
     def _step(self, number: int) -> tuple[Any, int, int, int, Callable[[], int]]:

@@ -281,10 +281,10 @@ def _some_rows(sparse: SparseRows, rows: Int32s) -> SparseRows:
     """Return some rows of a sparse matrix."""
     wanted, starts = rows.astype(np.int64), offsets_of(sparse.sizes)
     large_starts = offsets_of(sparse.values == LARGE)[starts]
-    return SparseRows(
-        sparse.sizes[rows], *(take_rows(starts, values, wanted)[1] for values in (sparse.columns, sparse.values)),
-        take_rows(large_starts, sparse.large, wanted)[1],
-    )  # fmt: skip
+    _, columns = take_rows(starts, sparse.columns, wanted)
+    _, values = take_rows(starts, sparse.values, wanted)
+    _, large = take_rows(large_starts, sparse.large, wanted)
+    return SparseRows(sparse.sizes[rows], columns, values, large)
 
 
 @dataclass(frozen=True)
