@@ -21,7 +21,7 @@ import json
 import re
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,9 @@ import scipy.sparse as sp
 from tagtopic import LDA, TWDA, TWTM, Corpus
 from tagtopic.datasets import load_python_docs, make_tagged_corpus
 
-METHODS = ("paper", "mixture", "map", "collapsed")
+METHODS = ("paper", "mixture", "map", "collapsed", "gibbs")
+"""Names that the versions to compare have: ``--methods`` leaves out the sampler for those from before it."""
+
 LEARNT = (
     "components_",
     "tag_topics_",
@@ -45,6 +47,12 @@ LEARNT = (
     "bound_",
     "validation_perplexity_",
 )
+ADDED = ("tag_document_topics_", "topic_word_draws_", "own_word_words_", "own_word_shares_")
+"""Arrays that early versions lack: each has a line of its own."""
+
+FIXED: dict[str, Any] = {"inference": "collapsed", "random_state": 3, "progress": False}
+"""The method is given, because its default has changed."""
+
 PLAUSIBILITY = ("plausibility", "belongs")
 """The audit's column: its present name and its former one."""
 
@@ -66,7 +74,15 @@ def print_digest(name: str, *values: Any) -> None:
 
 def learnt(model: Any) -> list[Any]:
     """Return the learnt arrays of a model."""
-    return [value for name in LEARNT if (value := getattr(model, name)) is not None]
+    return [value for name in LEARNT if (value := getattr(model, name, None)) is not None]
+
+
+def print_learnt(name: str, model: Any) -> None:
+    """Print the digests of the learnt arrays of a model."""
+    print_digest(name, *learnt(model))
+    for array in ADDED:
+        if len(getattr(model, array, ())):
+            print_digest(f"{name} {array}", getattr(model, array))
 
 
 def csr(matrix: Any) -> list[Any]:
@@ -96,11 +112,11 @@ def queries(name: str, model: Any, corpus: Corpus) -> None:
     print_digest(f"{name} perplexity", model.perplexity(some), model.perplexity(some, method="fitted"))
 
 
-def fits(corpora: dict[str, Corpus]) -> None:
-    """Fit every model by every method, batch and online."""
+def fits(corpora: dict[str, Corpus], methods: Sequence[str]) -> None:
+    """Fit every model by every method, batch and online; the sampler in batch only."""
     for place, corpus in corpora.items():
-        for method in METHODS:
-            for learning in ("batch", "online"):
+        for method in methods:
+            for learning in ("batch",) if method == "gibbs" else ("batch", "online"):
                 for kind in (TWDA, TWTM, LDA):
                     if kind is TWTM and not corpus.document_sizes()[1].all():
                         continue
@@ -114,8 +130,8 @@ def fits(corpora: dict[str, Corpus]) -> None:
                         progress=False,
                     ).fit(corpus)
                     name = f"{place} {kind.__name__} {method} {learning}"
-                    print_digest(name, *learnt(model))
-                    if method in ("collapsed", "paper"):
+                    print_learnt(name, model)
+                    if method in ("collapsed", "paper", "gibbs"):
                         queries(name, model, corpus)
 
 
@@ -134,14 +150,14 @@ def settings(corpus: Corpus) -> None:
         "random start": {"init": "random"},
     }
     for case, given in cases.items():
-        model = TWDA(6, max_iter=25, random_state=3, progress=False, **given).fit(corpus)
-        print_digest(f"settings {case}", *learnt(model))
-    model = TWDA(6, max_iter=10, random_state=3, progress=False).fit(corpus[:500])
+        model = TWDA(6, **(FIXED | {"max_iter": 25} | given)).fit(corpus)
+        print_learnt(f"settings {case}", model)
+    model = TWDA(6, max_iter=10, **FIXED).fit(corpus[:500])
     model.partial_fit(corpus[500:])
-    print_digest("settings partial_fit", *learnt(model))
+    print_learnt("settings partial_fit", model)
     queries("settings partial_fit", model, corpus)
     model.fit_weight_prior(corpus[:200])
-    print_digest("settings fit_weight_prior", *learnt(model))
+    print_learnt("settings fit_weight_prior", model)
 
 
 def texts() -> None:
@@ -175,7 +191,7 @@ def report(corpus: Corpus) -> None:
     """Digest the numbers in the tables of a report."""
     from tagtopic.explore import Explorer, ReportLimits, write_report
 
-    model = TWDA(6, max_iter=25, random_state=3, progress=False).fit(corpus)
+    model = TWDA(6, max_iter=25, **FIXED).fit(corpus)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
         write_report(Explorer(model, corpus, name="films"), path, ReportLimits(tags=40, documents=20))
@@ -195,7 +211,7 @@ def _pages(html: str) -> Iterator[str]:
             continue
 
 
-def on_spark(corpus: Corpus) -> None:
+def on_spark(corpus: Corpus, methods: Sequence[str]) -> None:
     """Fit on a cluster, with each update of pi."""
     from tagtopic.engines import SparkEngine
     from tagtopic.testing import SparkCluster
@@ -215,7 +231,12 @@ def on_spark(corpus: Corpus) -> None:
                     **estimated,
                 )
                 model.fit(corpus, engine=engine)
-                print_digest(f"spark {kind.__name__} {method} {update}", *learnt(model))
+                print_learnt(f"spark {kind.__name__} {method} {update}", model)
+            if update == "driver" and "gibbs" in methods:
+                model = TWDA(4, inference="gibbs", max_iter=8, random_state=3, progress=False).fit(
+                    corpus, engine=engine
+                )
+                print_learnt("spark TWDA gibbs", model)
             if hasattr(engine, "close"):
                 engine.close()
 
@@ -224,12 +245,12 @@ def saved_files(folder: Path, *, write: bool) -> None:
     """Save a model and a corpus, or digest those that another version saved."""
     corpus = make_tagged_corpus(400, 4, 12, 300, model="twda", random_state=5).corpus
     if write:
-        model = TWDA(4, max_iter=10, random_state=3, progress=False).fit(corpus)
+        model = TWDA(4, max_iter=10, **FIXED).fit(corpus)
         model.save(folder / "model.tagtopic")
         corpus.save(folder / "corpus")
         return
     model, found = TWDA.load(folder / "model.tagtopic"), Corpus.open(folder / "corpus")
-    print_digest("opened model", *learnt(model))
+    print_learnt("opened model", model)
     print_digest("opened corpus", *csr(found.counts), *csr(found.tags), repr(list(found.words)))
     queries("opened model", model, found)
 
@@ -238,6 +259,7 @@ def main() -> None:
     """Read the command line and print the digests asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=["fits", "settings", "texts", "report", "spark"], nargs="*")
+    parser.add_argument("--methods", choices=METHODS, nargs="*", default=METHODS)
     parser.add_argument("--write", type=Path, help="save a model and a corpus in this folder, and stop")
     parser.add_argument("--open", type=Path, help="digest what another version saved in this folder, and stop")
     asked = parser.parse_args()
@@ -248,7 +270,7 @@ def main() -> None:
     hybrid = make_tagged_corpus(900, 6, 30, 500, model="twda", untagged=0.2, random_state=2).corpus
     parts = set(asked.only or ("fits", "settings", "texts", "report", "spark"))
     if "fits" in parts:
-        fits({"planted": planted, "hybrid": hybrid, "python": load_python_docs(["python"])[:1500]})
+        fits({"planted": planted, "hybrid": hybrid, "python": load_python_docs(["python"])[:1500]}, asked.methods)
     if "settings" in parts:
         settings(hybrid)
     if "texts" in parts:
@@ -256,7 +278,7 @@ def main() -> None:
     if "report" in parts:
         report(hybrid)
     if "spark" in parts:
-        on_spark(planted)
+        on_spark(planted, asked.methods)
 
 
 if __name__ == "__main__":
