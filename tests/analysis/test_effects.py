@@ -109,11 +109,125 @@ def test_kinds_of_which_documents_have_several_are_terms_of_their_own(planted: P
         ("__import__('os').getcwd()", "cannot have|can call|invalid"),
         ("open('x')", "can call"),
         ("1", "no covariate"),
+        ("year + venue *", r"misplaced\. year \+ venue \*$"),
+        (".", "name the covariates"),
+        ("year | venue", "left side or parts"),
+        ("constant + year", "'constant' is 2 for all 600 documents"),
+        ("same", "'same' is 'a' for all 600 documents"),
+        ("log(half)", r"log\(half\) is not a finite number for 300 of 600 documents, such as document '0'"),
+        ("bs(venue, df=3)", "cannot be computed"),
+        ("year + C(year)", "'year' has levels in one term"),
+        ("table", "'table' has 2 dimensions"),
     ],
 )
 def test_an_invalid_formula_is_refused(planted: PlantedEffects, model: Any, formula: str, message: str) -> None:
+    data = {"constant": np.full(600, 2.0), "same": ["a"] * 600, "half": np.arange(600) >= 300}
+    if formula == "table":
+        data["table"] = np.ones((600, 2))
     with pytest.raises(ValueError, match=message):
-        model.effects(planted.corpus, formula)
+        model.effects(planted.corpus, formula, data=data)
+
+
+@pytest.mark.parametrize(
+    ("formula", "variable", "value", "message"),
+    [
+        ("bs(year, df=4)", "year", 1900, "has no value at year=1900"),
+        ("log(year)", "year", -5, "has no finite value at year=-5"),
+        ("year", "year", "soon", "'year' is a number"),
+        ("C(year)", "year", 1900, "'year' has no level '1900'"),
+        ("venue", "venue", "Z", "'venue' has no level 'Z'"),
+        ("venue", "region", "N", "no covariate 'region'"),
+    ],
+)
+def test_a_value_without_a_prediction_is_refused(
+    planted: PlantedEffects, model: Any, formula: str, variable: str, value: Any, message: str
+) -> None:
+    found = model.effects(planted.corpus, formula, topics=[0])
+    with pytest.raises(ValueError, match=message):
+        found.predict(variable, [value])
+
+
+@pytest.mark.parametrize(
+    ("topics", "message"), [([], "none is asked for"), (["a"], "expected a list"), ([9], "no topic 9")]
+)
+def test_topics_asked_for_must_be_some_of_the_model(
+    planted: PlantedEffects, model: Any, topics: list[Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        model.effects(planted.corpus, "year", topics=topics)
+
+
+def test_levels_of_a_number_are_compared_one_by_one(planted: PlantedEffects, model: Any) -> None:
+    decade = np.where(planted.years < 2007, 1, np.where(planted.years < 2014, 2, 3))
+    found = model.effects(planted.corpus, "C(decade)", data={"decade": decade}, topics=[0, 1])
+    assert len(found.table) == 2 * 2
+    predicted = found.predict("decade").filter(topic=0)
+    assert predicted["value"] == ["1", "2", "3"]
+    assert found.predict("decade", [3]).filter(topic=0)["estimate"] == predicted["estimate"][2:]
+
+
+def test_an_interaction_has_an_effect_for_each_value_of_the_other_covariate(
+    planted: PlantedEffects, model: Any
+) -> None:
+    effects = model.effects(planted.corpus, "year * venue + region", topics=[0, 1])
+    alone = {venue: effects.contrast("year", 2014, 2005, at={"venue": venue}) for venue in "ABC"}
+    assert alone["A"]["contrast"] == ["2014 - 2005 at venue=A"] * 2
+    assert len({tuple(table["estimate"]) for table in alone.values()}) == 3
+    b = np.array(effects.predict("year", [2014], at={"venue": "B"})["estimate"])
+    assert b - effects.predict("year", [2005], at={"venue": "B"})["estimate"] == pytest.approx(
+        alone["B"]["estimate"], abs=1e-6
+    )
+    # averaged over the documents, the effects by venue are the effect of the year
+    shares = [np.mean(np.asarray(effects.design.covariates["venue"].values) == venue) for venue in "ABC"]
+    mean = sum(share * np.array(alone[venue]["estimate"]) for share, venue in zip(shares, "ABC", strict=True))
+    assert mean == pytest.approx(effects.contrast("year", 2014, 2005)["estimate"], abs=0.01)
+    table = effects.contrasts(at={"venue": "B"})
+    assert set(table["variable"]) == {"year", "region"}
+    with pytest.raises(ValueError, match="'year' is the covariate whose values are compared"):
+        effects.predict("year", at={"year": 2000})
+    with pytest.raises(ValueError, match="no level 'Z'"):
+        effects.predict("year", at={"venue": "Z"})
+
+
+def test_one_of_several_tags_is_set_for_all_documents(planted: PlantedEffects) -> None:
+    corpus = planted.corpus
+    tags = [[f"author:{d % 3}", f"author:{d % 5 + 3}", f"venue:{'AB'[d % 2]}"] for d in range(len(corpus))]
+    design = make_design("author + venue", type(corpus).from_counts(corpus.counts, tags, words=corpus.words))
+    rows = np.arange(4)
+    found = design.at("venue", ["B"], rows, {"author": "4"}).toarray()
+    names = [*design.names]
+    assert (found[:, names.index("author[4]")] == 1).all()
+    assert (
+        found[:, [i for i, name in enumerate(names) if name.startswith("author") and name != "author[4]"]] == 0
+    ).all()
+    assert (found[:, names.index("venue[T.B]")] == 1).all()
+    own = design.at("author", [None], rows, {"venue": "A"}).toarray()
+    assert (own[:, 1:] == 0).all()
+
+
+def test_effects_that_cannot_be_told_apart_are_named(planted: PlantedEffects) -> None:
+    with pytest.warns(UserWarning, match=r"twice is a linear combination of other columns"):
+        design = make_design("year + twice", planted.corpus, {"twice": 2 * planted.years + 1})
+    assert len(design.notes) == 1
+    # a basis of splines that has the intercept in it loses no effect
+    assert make_design("cr(year, df=4) + venue", planted.corpus).notes == ()
+    corpus = planted.corpus
+    tags = [["author:a", "author:b"] if d % 2 else ["author:c"] for d in range(len(corpus))]
+    notes = make_design("author", type(corpus).from_counts(corpus.counts, tags, words=corpus.words)).notes
+    assert "linear combination" in notes[0]  # no warning: a and b always write together
+
+
+def test_documents_that_are_left_out_are_counted(planted: PlantedEffects) -> None:
+    sizes = np.where(np.arange(600) < 50, np.nan, np.arange(600))
+    assert make_design("size", planted.corpus, {"size": sizes}).notes == (
+        "50 of 600 documents have no words or no value of size",
+    )
+
+
+def test_the_unit_of_a_number_does_not_matter(planted: PlantedEffects) -> None:
+    for unit in (1e-12, 1e12):
+        found, as_it_is = (make_design("x", planted.corpus, {"x": planted.years * factor}) for factor in (unit, 1.0))
+        assert np.allclose(found.matrix.toarray(), as_it_is.matrix.toarray())
 
 
 def test_a_counterfactual_design_has_the_rows_of_documents_with_that_value(planted: PlantedEffects) -> None:
@@ -192,3 +306,10 @@ def test_weights_and_clusters_must_fit_the_corpus(planted: PlantedEffects) -> No
         regression_of(design, 600, weights=[1.0])
     with pytest.raises(ValueError, match="one cluster"):
         regression_of(design, 600, clusters=["a"] * 600)
+
+
+def test_predictions_without_other_covariates_are_those_of_every_document(planted: PlantedEffects, model: Any) -> None:
+    effects = model.effects(planted.corpus, "venue", topics=[1])
+    design = effects.design.at("venue", ["B", "C"], np.arange(2)).toarray()
+    expected = expit(design @ effects.samples[0]).mean(axis=1)
+    assert effects.predict("venue", ["B", "C"])["estimate"] == pytest.approx(expected[::2], abs=1e-6)

@@ -38,6 +38,34 @@ def test_trends_by_kind_are_those_of_its_documents(planted: PlantedEffects, mode
     assert trends.table.filter(group="S")["estimate"] == alone.table["estimate"]
 
 
+def test_figures_show_gaps_and_bands(planted: PlantedEffects, model: Any) -> None:
+    kept = np.flatnonzero(planted.years != 2007)
+    trends = model.trends(planted.corpus[kept], "year", topics=[0, 1])
+    figure = model.plot_trends(trends)
+    band, line = figure.data[:2]
+    gap = list(band.x).index(None)
+    assert list(band.x)[:gap] == [*map(str, range(2000, 2007)), *map(str, range(2006, 1999, -1))]
+    assert {*band.x[gap + 1 :]} == {*map(str, range(2008, 2020))}
+    rows = trends.table.filter(topic=0)
+    assert list(band.y)[:7] == rows["high"][:7]
+    assert list(line.y) == rows["estimate"]
+    assert list(figure.layout.xaxis.categoryarray) == list(trends.timeline.labels)
+
+
+def test_figures_of_contrasts_have_the_rows_of_their_tables(planted: PlantedEffects, model: Any) -> None:
+    found = model.contrast(planted.corpus, "venue:A", "venue:B")
+    topics, words = model.plot_contrast(found).data[0], model.plot_contrast(found, "words").data[0]
+    assert sorted(topics.x) == sorted(found.topics["estimate"])
+    assert set(words.x) <= set(found.words["log_ratio"])
+    with pytest.raises(ValueError, match="expected topics or words"):
+        model.plot_contrast(found, "tags")
+    effects = model.effects(planted.corpus, "year * venue")
+    at = model.plot_effects(effects, "venue", predictions=True, at={"year": 2010}, topics=[1])
+    assert list(at.data[0].y) == effects.predict("venue", at={"year": 2010}).filter(topic=1)["estimate"]
+    assert list(at.layout.xaxis.ticktext) == ["A", "B", "C"]
+    assert "at year=2010" in at.layout.title.text
+
+
 def test_changes_are_ordered_and_follow_the_planted_slopes(planted: PlantedEffects, model: Any, truth_of: Any) -> None:
     changes = model.trends(planted.corpus, "year").changes()
     assert changes["estimate"] == sorted(changes["estimate"], reverse=True)
@@ -50,7 +78,14 @@ def test_changes_are_ordered_and_follow_the_planted_slopes(planted: PlantedEffec
     [
         (["2001", "2003"], None, "year", ("2001", "2002", "2003")),
         (["2001-11", "2002-02-27"], "quarter", "quarter", ("2001-Q4", "2002-Q1")),
-        (["2001-Q4", "2002-Q1"], None, "month", ("2001-10", "2001-11", "2001-12", "2002-01")),
+        (["2001-Q4", "2002-Q1"], None, "quarter", ("2001-Q4", "2002-Q1")),
+        (["200111", "200201"], None, "month", ("2001-11", "2001-12", "2002-01")),
+        (["17 May 2001", "May 19, 2001", "2001-05-20"], "day", "day", tuple(f"2001-05-{d}" for d in range(17, 21))),
+        (["Sept. 2001", "november 2001"], None, "month", ("2001-09", "2001-10", "2001-11")),
+        (["2020-W53", "2021-W01"], None, "week", ("2020-12-28", "2021-01-04")),
+        (["1995", "2004", "2011"], 10, "number", ("1990", "2000", "2010")),
+        (["962", "1066"], None, "number", tuple(str(year) for year in range(962, 1068, 2))),
+        (np.array(["2001-01", "2001-03"], "datetime64[M]"), None, "month", ("2001-01", "2001-02", "2001-03")),
         (["2024-02-28", "2024-03-01"], "day", "day", ("2024-02-28", "2024-02-29", "2024-03-01")),
         (["20240304", "2024-03-17", "2024-03-18T10:00"], "week", "week", ("2024-03-04", "2024-03-11", "2024-03-18")),
         ([1.0, 3.0, None], None, "number", ("1", "2", "3")),
@@ -68,6 +103,32 @@ def test_an_unreadable_date_is_named() -> None:
         make_timeline(["2001", "soon"])
     with pytest.raises(ValueError, match="no document has a date"):
         make_timeline([None, ""])
+    with pytest.raises(
+        ValueError, match=r"cannot read the date '3' .*, and that of document 0, '2001-05', is not a number"
+    ):
+        make_timeline(["2001-05", 3])
+    for ambiguous in ("3/2/2001", "12.05.2001", "2001-02-30", "2001-W60", "Foo 2001"):
+        with pytest.raises(ValueError, match=f"document 0: cannot read the date '{ambiguous}'"):
+            make_timeline([ambiguous])
+    for every in (0, -1, "decade"):
+        with pytest.raises(ValueError, match="every="):
+            make_timeline(["2001", "2002"], every)
+    with pytest.raises(ValueError, match="for dates with months or days"):
+        make_timeline(["2001-05"], 5)
+
+
+def test_dates_of_less_detail_than_the_bins_are_said() -> None:
+    found = make_timeline(["2001", "2001-03", "2001-04-17"], "month")
+    assert found.bins.tolist() == [0, 2, 3]
+    assert "1 date names no month: it is in the first bin of the time named" in found.notes()
+    assert make_timeline(["2001-03", "2002-04"], "year").n_coarse == 0
+
+
+def test_groups_of_trends_must_be_some(planted: PlantedEffects, model: Any) -> None:
+    with pytest.raises(ValueError, match="there is no tag"):
+        model.trends(planted.corpus, "year", by=[])
+    with pytest.raises(ValueError, match="'x' is a number with 600 values"):
+        model.trends(planted.corpus, "year", by="x", data={"x": np.arange(600) / 7})
 
 
 def test_uneven_bins_are_said() -> None:
@@ -94,6 +155,9 @@ def test_groups_are_as_many_as_asked_for_and_nested_and_sum_to_their_parents(
     assert whole.table.filter(topic=0, bin="2010")["estimate"][0] == pytest.approx(sum(year), abs=0.03)
     with pytest.raises(ValueError, match="5 groups cannot be made of 4 topics"):
         model.hierarchy([5])
+    for levels in ([], [2, 2], ["two"], [2.5]):
+        with pytest.raises(ValueError, match="expected different numbers of groups"):
+            model.hierarchy(levels)
 
 
 def test_topics_used_together_are_grouped_where_they_share_no_words() -> None:

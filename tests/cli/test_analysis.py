@@ -19,6 +19,20 @@ def test_effects_find_each_authors_topic(tagtopic: Command, model: Path, documen
     assert "no draws" in predicted.err
     with output.open() as file:
         assert all(0 <= float(row["low"]) <= float(row["high"]) <= 1 for row in csv.DictReader(file))
+    figure = tmp_path / "years.html"
+    ada = tagtopic(
+        "effects", model, documents, *READ, "--formula", "year * author", "--predict", "year", "--at", "author=Ada",
+        "--figure", figure, "--json",
+    )  # fmt: skip
+    lines: Any = ada.json
+    assert {row["variable"] for row in lines} == {"year"}
+    assert "by year at author=Ada" in figure.read_text()
+    at: Any = tagtopic(
+        "effects", model, documents, *READ, "--formula", "year*author", "--at", "year=1850", "--json"
+    ).json
+    assert {row["variable"] for row in at} == {"author"}
+    assert at[0]["contrast"].endswith(" at year=1850")
+    assert "such as genre=crime" in tagtopic("effects", model, documents, *READ, "--formula", "year", "--at", "x").err
     wrong = tagtopic("effects", model, documents, *READ, "--formula", "authr")
     assert wrong.code == 1
     assert "near it are 'author'" in wrong.err
@@ -38,11 +52,15 @@ def test_trends_have_bins_groups_and_a_figure(tagtopic: Command, model: Path, do
     assert "ending in" in tagtopic("trends", model, documents, *READ, "--time", "year", "--figure", "t.gif").err
 
 
-def test_contrast_names_the_words_of_each_set(tagtopic: Command, model: Path, documents: Path) -> None:
+def test_contrast_names_the_words_of_each_set(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:
     sets = ("--first", "author:Ada", "--second", "author:Mary")
     words: Any = tagtopic("contrast", model, documents, *READ, *sets, "--about", "words", "--json").json
     assert words[0]["word"] in ["engine", "number", "machine", "calculate", "wheel", "gear", "punch", "card"]
     assert words[-1]["word"] in ["monster", "storm", "lightning", "laboratory", "creature", "night", "fear", "ice"]
+    figure = tmp_path / "words.html"
+    topics = tagtopic("contrast", model, documents, *READ, *sets, "--figure", figure, "--about", "words")
+    assert topics.out.startswith("words that differ")
+    assert '"engine' in figure.read_text() or "monster" in figure.read_text()
     assert tagtopic("contrast", model, documents, *READ, *sets).out.startswith("author:Ada against author:Mary")
 
 

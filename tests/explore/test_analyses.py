@@ -144,3 +144,8 @@ def test_estimates_are_between_the_ends_of_their_intervals(explorer: Explorer) -
     assert [row.row.estimate for row in drawn.rows] == sorted((row.row.estimate for row in drawn.rows), reverse=True)
     assert all(drawn.left <= row.low <= row.middle <= row.high <= drawn.width for row in drawn.rows)
     assert all((row.low > drawn.zero) == (row.row.low > 0) for row in drawn.rows)
+
+
+def test_effects_are_whole_when_their_page_is_ready(explorer: Explorer) -> None:
+    assert explorer.analyses.start("effects", "venue", patience=600.0)
+    assert "table" in vars(explorer.analyses.effects("venue"))  # not computed by the request

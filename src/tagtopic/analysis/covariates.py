@@ -77,6 +77,8 @@ def columns_of(data: Any, n_documents: int) -> dict[str, Any]:
             raise TypeError(f"data is a {type(data).__name__}: expected a data frame or a mapping of columns") from None
         columns = {name: frame[name].to_numpy() for name in frame.columns}
     for name, values in columns.items():
+        if values.ndim != 1:
+            raise ValueError(f"column {name!r} has {values.ndim} dimensions: expected one value per document")
         if len(values) != n_documents:
             raise ValueError(f"column {name!r} has {len(values)} values, and the corpus {n_documents} documents")
     return columns
@@ -138,6 +140,24 @@ def numbers_of(texts: Any) -> Float64s | None:
         return np.array([float(text) for text in texts])
     except ValueError:
         return None
+
+
+def levels_of(covariate: Number, max_levels: int) -> Category:
+    """Return a number as levels, most frequent first."""
+    return _category([level_name(value) for value in covariate.values.tolist()], max_levels)
+
+
+def level_name(value: float) -> str:
+    """Return the level that stands for a number."""
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def without_unused_levels(covariate: Category) -> Category:
+    """Return the covariate without the levels that no document has."""
+    used = np.unique(covariate.codes)
+    if len(used) == len(covariate.levels):
+        return covariate
+    return Category(np.searchsorted(used, covariate.codes), tuple(covariate.levels[code] for code in used))
 
 
 def _category(texts: list[str], max_levels: int) -> Category:

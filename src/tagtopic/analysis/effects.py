@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.special import expit
 from tagtopic._core.arrays import Float64s, Floats, Int64s
 from tagtopic._core.parallel import Parallel
 from tagtopic.analysis.composition import SAMPLES, draw_shares, sample_regressions
-from tagtopic.analysis.covariates import Category, Covariate, Members, Number
+from tagtopic.analysis.covariates import NONE, OTHER, Category, Covariate, Members, Number, level_name, numbers_of
 from tagtopic.analysis.design import Design
 from tagtopic.analysis.regression import MANY_COLUMNS, Regression
 from tagtopic.analysis.table import Table, TidyResult, check_level, summarise
@@ -36,8 +37,8 @@ MANY_VALUES = 24
 GRID = 25
 """Values of a number for which shares are predicted."""
 
-CHUNK = 1 << 22
-"""Predictions in memory at a time."""
+OWN_VALUES: Mapping[str, Any] = MappingProxyType({})
+"""No covariate has another value than the documents'."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,17 @@ class Effects(TidyResult):
         """
         return tuple(self.design.covariates)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: documents that are left out, and effects that cannot be told apart.
+
+        Examples
+        --------
+        >>> effects.notes
+        ()
+        """
+        return self.design.notes
+
     @cached_property
     def table(self) -> Table:
         """The effects of all covariates as a tidy table.
@@ -118,13 +130,40 @@ class Effects(TidyResult):
         >>> sorted(set(effects.table["variable"]))
         ['venue', 'year']
         """
-        rows: list[dict[str, Any]] = []
-        for variable, covariate in self.design.covariates.items():
-            values, reference = _standard_values(covariate)
-            rows += self._contrasts(variable, values, reference)
-        return _table(sorted(rows, key=lambda row: row["position"]), "effects on topic shares")
+        return self.contrasts()
 
-    def contrast(self, variable: str, value: Any, reference: Any) -> Table:
+    def contrasts(self, variable: str | None = None, *, at: Mapping[str, Any] = OWN_VALUES) -> Table:
+        """Return the effects of a covariate, or of all, at values of the others.
+
+        Parameters
+        ----------
+        variable : str or None, default=None
+            The covariate; None is all that are not in ``at``.
+        at : mapping of str to object, default={}
+            Values of other covariates: with interactions, effects depend on them.
+
+        Returns
+        -------
+        Table
+            Rows as those of ``table``.
+
+        Raises
+        ------
+        ValueError
+            If the covariate or a level is unknown.
+
+        Examples
+        --------
+        >>> effects.contrasts("year", at={"venue": "B"}).filter(topic=0)["contrast"]
+        ['2014 - 2005 at venue=B']
+        """
+        rows: list[dict[str, Any]] = []
+        for name in [other for other in self.variables if other not in at] if variable is None else [variable]:
+            values, reference = _standard_values(self._covariate(name))
+            rows += self._contrasts(name, values, reference, self._fixed(at, name))
+        return _table(sorted(rows, key=lambda row: row["position"]), "effects on topic shares" + _where(at))
+
+    def contrast(self, variable: str, value: Any, reference: Any, *, at: Mapping[str, Any] = OWN_VALUES) -> Table:
         """Compare the expected shares at two values of a covariate.
 
         Parameters
@@ -133,6 +172,8 @@ class Effects(TidyResult):
             The covariate.
         value, reference : object
             A number, a level, or None for no level of a kind of which documents have several.
+        at : mapping of str to object, default={}
+            Values of other covariates, which documents otherwise have as they are.
 
         Returns
         -------
@@ -150,9 +191,12 @@ class Effects(TidyResult):
         ('topic', 'name', 'variable', 'contrast')
         """
         values = self._checked(variable, [value])
-        return _table(self._contrasts(variable, values, *self._checked(variable, [reference])), variable)
+        other = self._checked(variable, [reference])[0]
+        return _table(self._contrasts(variable, values, other, self._fixed(at, variable)), variable)
 
-    def predict(self, variable: str, values: Sequence[Any] | None = None) -> Table:
+    def predict(
+        self, variable: str, values: Sequence[Any] | None = None, *, at: Mapping[str, Any] = OWN_VALUES
+    ) -> Table:
         """Predict the expected shares at values of a covariate, averaged over documents.
 
         Parameters
@@ -161,6 +205,8 @@ class Effects(TidyResult):
             The covariate.
         values : sequence or None, default=None
             Numbers or levels; None is all levels, or 25 numbers over the range.
+        at : mapping of str to object, default={}
+            Values of other covariates: with "year * venue", ``at={"venue": "B"}`` is the course over the years at B.
 
         Returns
         -------
@@ -170,7 +216,7 @@ class Effects(TidyResult):
         Raises
         ------
         ValueError
-            If the covariate or a level is unknown.
+            If the covariate or a level is unknown, or the formula has no value there.
 
         Examples
         --------
@@ -180,7 +226,7 @@ class Effects(TidyResult):
         """
         covariate = self._covariate(variable)
         wanted = _all_values(covariate) if values is None else self._checked(variable, list(values))
-        found = summarise(self._predictions(variable, wanted), self.level)
+        found = summarise(self._predictions(variable, wanted, self._fixed(at, variable)), self.level)
         n = len(wanted)
         number = isinstance(covariate, Number)
         return Table(
@@ -191,7 +237,7 @@ class Effects(TidyResult):
                 "value": [float(v) if number else _value_name(covariate, v) for v in wanted] * len(self.topics),
                 **{name: values.ravel().tolist() for name, values in found.items()},
             },
-            f"expected topic shares by {variable}",
+            f"expected topic shares by {variable}" + _where(at),
         )
 
     def coefficients(self) -> Table:
@@ -234,16 +280,26 @@ class Effects(TidyResult):
     def _checked(self, variable: str, values: list[Any]) -> list[Any]:
         covariate = self._covariate(variable)
         if isinstance(covariate, Number):
-            return [float(value) for value in values]
+            return [_number(variable, value) for value in values]
+        if isinstance(covariate, Category):
+            values = [_level(value) for value in values]
         allowed = [*covariate.levels, None] if isinstance(covariate, Members) else list(covariate.levels)
         for value in values:
             if value not in allowed:
                 raise ValueError(f"{variable!r} has no level {value!r}: it has {', '.join(map(str, allowed[:20]))}")
         return values
 
-    def _contrasts(self, variable: str, values: list[Any], reference: Any) -> list[dict[str, Any]]:
+    def _fixed(self, at: Mapping[str, Any], variable: str) -> dict[str, Any]:
+        """The values of other covariates, checked."""
+        if variable in at:
+            raise ValueError(f"at={dict(at)!r}: {variable!r} is the covariate whose values are compared")
+        return {name: self._checked(name, [value])[0] for name, value in at.items()}
+
+    def _contrasts(
+        self, variable: str, values: list[Any], reference: Any, fixed: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
         covariate = self._covariate(variable)
-        shares = self._predictions(variable, [reference, *values])
+        shares = self._predictions(variable, [reference, *values], fixed)
         differences = shares[:, 1:] - shares[:, :1]
         found = {**summarise(differences, self.level), "positive": (differences > 0).mean(axis=2)}
         return [
@@ -252,7 +308,7 @@ class Effects(TidyResult):
                 "topic": topic,
                 "name": name,
                 "variable": variable,
-                "contrast": f"{_value_name(covariate, value)} - {_value_name(covariate, reference)}",
+                "contrast": f"{_value_name(covariate, value)} - {_value_name(covariate, reference)}" + _where(fixed),
                 **{column: float(values[position, i]) for column, values in found.items()},
             }
             for position, (topic, name) in enumerate(zip(self.topics, self.names, strict=True))
@@ -269,19 +325,21 @@ class Effects(TidyResult):
         weights = self.weights[rows]
         return rows, weights / weights.sum()
 
-    def _predictions(self, variable: str, values: list[Any]) -> Floats:
+    def _predictions(self, variable: str, values: list[Any], fixed: Mapping[str, Any]) -> Floats:
         """Expected shares (topics, values, samples)."""
         rows, weights = self._reference
         columns, mixed = self.design.columns_of(variable)
         found = np.empty((len(self.topics), len(values), self.samples.shape[2]), np.float32)
-        if not mixed and len(values) > MANY_VALUES:
-            others = np.setdiff1d(np.arange(len(self.design.names)), columns)
-            rest = sp.csr_array(self.design.matrix[rows][:, others])
+        others = np.setdiff1d(np.arange(len(self.design.names)), columns)
+        # with no other covariate all documents have the same prediction
+        if not mixed and (len(values) > MANY_VALUES or others.tolist() in ([], [self.design.intercept])):
+            base = self.design.at(variable, values[:1], rows, fixed) if fixed else self.design.matrix[rows]
+            rest = sp.csr_array(base[:, others])
             own = sp.csr_array(self.design.at(variable, values, rows[:1])[:, columns])
             for k, samples in enumerate(self.samples):
                 found[k] = _grouped_means(rest @ samples[others], weights, own @ samples[columns])
             return found
-        design = self.design.at(variable, values, rows)
+        design = self.design.at(variable, values, rows, fixed)
         for k, samples in enumerate(self.samples):
             for i in range(len(values)):
                 part = design[i * len(rows) : (i + 1) * len(rows)]
@@ -365,7 +423,10 @@ def regression_of(design: Design, n_documents: int, weights: Any = None, cluster
     kept = design.documents
     given = np.ones(len(kept))
     if weights is not None:
-        values = np.asarray(weights, np.float64)
+        try:
+            values = np.asarray(weights, np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("weights must be numbers") from None
         if values.shape != (n_documents,):
             raise ValueError(f"weights has the shape {values.shape}, and the corpus {n_documents} documents")
         if not np.isfinite(values).all() or (values < 0).any() or not values[kept].any():
@@ -400,11 +461,42 @@ def _standard_values(covariate: Covariate) -> tuple[list[Any], Any]:
     return [float(high)], float(low)
 
 
+def _number(variable: str, value: Any) -> float:
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not np.isfinite(found):
+        raise ValueError(f"{variable!r} is a number: it has no value {value!r}")
+    return found
+
+
+def _level(value: Any) -> Any:
+    """The level that a value stands for: levels are texts."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    return level_name(float(value)) if isinstance(value, int | float | np.integer | np.floating) else value
+
+
+def _where(values: Mapping[str, Any]) -> str:
+    """How a contrast or a title names values of other covariates."""
+    return f" at {', '.join(f'{name}={_plain(value)}' for name, value in values.items())}" if values else ""
+
+
+def _plain(value: Any) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def _all_values(covariate: Covariate) -> list[Any]:
     if isinstance(covariate, Members):
         return [None, *covariate.levels]
     if isinstance(covariate, Category):
-        return list(covariate.levels)
+        named = [level for level in covariate.levels if level not in (NONE, OTHER)]
+        numbers = numbers_of(named)
+        if numbers is None:
+            return list(covariate.levels)
+        rest = [level for level in covariate.levels if level in (NONE, OTHER)]
+        return [named[i] for i in np.argsort(numbers, kind="stable")] + rest
     distinct = np.unique(covariate.values)
     if len(distinct) <= 2 * GRID and np.equal(distinct, np.round(distinct)).all():
         return [float(value) for value in distinct]

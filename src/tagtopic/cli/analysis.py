@@ -38,6 +38,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             f"tagtopic effects {shared} --formula 'year + genre'",
             f"tagtopic effects {shared} --formula 'bs(year, df=4)' --predict year -o shares.csv",
+            f"tagtopic effects {shared} --formula 'year * genre' --predict year --at genre=crime --figure crime.html",
         ),
     )(effects)
     app.command(
@@ -73,6 +74,10 @@ def effects(
     tag_separator: options.TagSeparator = None,
     predict: Annotated[
         str | None, typer.Option("--predict", help="Report expected shares by this covariate instead of contrasts.")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", help="Values of other covariates: 'genre=crime', several separated by commas."),
     ] = None,
     clusters: Annotated[
         str | None, typer.Option("--clusters", help="A kind whose documents are not independent of each other.")
@@ -112,12 +117,14 @@ def effects(
         level=level,
     )
     _say_draws(found.n_draws, quiet)
-    table = found.table if predict is None else found.predict(predict)
-    write_figure(
-        None if figure is None else at_level.plot_effects(found, predict, predictions=predict is not None),
-        figure,
-        quiet,
-    )
+    for note in found.notes:
+        notify(note, quiet=quiet)
+    fixed = _values_of(at)
+    table = found.contrasts(at=fixed) if predict is None else found.predict(predict, at=fixed)
+    drawn = None
+    if figure is not None:
+        drawn = at_level.plot_effects(found, predict, predictions=predict is not None, at=fixed)
+    write_figure(drawn, figure, quiet)
     emit(table_result(table), as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
 
 
@@ -178,12 +185,13 @@ def contrast(
     second: Annotated[
         str | None, typer.Option("--second", help="A tag: the second set; without it, all other documents.")
     ] = None,
-    about: Annotated[str, typer.Option("--about", help="Differences of topics or of words.")] = "topics",
+    about: Annotated[str, typer.Option("--about", help="What differs: topics or words.")] = "topics",
     text: options.Text = None,
     tags: options.Tags = None,
     id_column: options.Id = None,
     tag_separator: options.TagSeparator = None,
     level: Level = 0.95,
+    figure: Figure = None,
     file_format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -195,6 +203,7 @@ def contrast(
 ) -> None:
     """Compare the documents of two tags: the topics and words that differ, with intervals."""
     check_output(output, model, *files)
+    check_figure(figure)
     if about not in ("topics", "words"):
         raise ValueError(f"--about {about}: expected topics or words")
     fitted, corpus = _documents(
@@ -202,6 +211,7 @@ def contrast(
     )
     found = fitted.contrast(corpus, first, second, level=level)
     notify(f"{found.first}: {found.n_documents[0]:,} documents; {found.second}: {found.n_documents[1]:,}", quiet=quiet)
+    write_figure(None if figure is None else fitted.plot_contrast(found, about), figure, quiet)
     table = found.topics if about == "topics" else found.words
     emit(table_result(table), as_json=as_json, output=output, quiet=quiet, max_lines=2 * N_SHOWN)
 
@@ -322,6 +332,17 @@ def _numbers(text: str | None) -> list[int] | None:
         return [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise ValueError(f"{text!r}: expected whole numbers separated by commas") from None
+
+
+def _values_of(text: str | None) -> dict[str, Any]:
+    """Values by covariate, of "genre=crime,year=1990"."""
+    found = {}
+    for part in (split_names(text) if text else None) or []:
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise ValueError(f"--at {text}: expected a covariate and a value, such as genre=crime")
+        found[name.strip()] = value.strip()
+    return found
 
 
 def _period(text: str | None) -> str | float | None:

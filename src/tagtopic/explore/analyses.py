@@ -157,7 +157,9 @@ class Analyses:
         def compute() -> Any:
             if what == "trends":
                 return self.model.trends(self.corpus, kind)
-            return self.model.effects(self.corpus, f"`{kind}`", max_levels=MAX_LEVELS)
+            found = self.model.effects(self.corpus, f"`{kind}`", max_levels=MAX_LEVELS)
+            found.table  # noqa: B018 - computed here, in the background, and kept
+            return found
 
         with self._lock:
             return self._values.setdefault((what, kind), LazyValue(compute))

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 MAX_GROUPS = 6
 """Levels of a kind by which trends are divided, most frequent first."""
 
+MAX_VALUES = 20
+"""Values of a number by which trends are divided, unless they are whole."""
+
 TOP_DOCUMENTS = 30
 """Documents of a topic in which phrases are searched."""
 
@@ -65,7 +68,11 @@ def chosen_topics(model: TagTopicModel, topics: Sequence[int] | None) -> list[in
     """The topics asked for; None is all that are not hidden."""
     if topics is None:
         return [k for k in range(len(model.components_)) if k not in model.hidden_topics_]
-    return [model._topic(topic) for topic in topics]
+    if isinstance(topics, int | str) or not all(isinstance(topic, int | np.integer) for topic in topics):
+        raise ValueError(f"topics={topics!r}: expected a list of topics' numbers")
+    if not len(topics):
+        raise ValueError("topics: none is asked for; None is all")
+    return [model._topic(int(topic)) for topic in dict.fromkeys(topics)]
 
 
 def topic_labels(model: TagTopicModel) -> list[str]:
@@ -152,6 +159,8 @@ def _members(by: str | Sequence[str] | None, corpus: Corpus, data: Any, max_grou
     columns = columns_of(data, len(corpus))
     if not isinstance(by, str):
         found = {}
+        if not len(by):
+            raise ValueError("by: there is no tag; None is all documents together")
         for name in by:
             given = find_covariate(name, corpus, columns)
             if name not in corpus.tag_names or not isinstance(given, Number):
@@ -167,6 +176,8 @@ def _members(by: str | Sequence[str] | None, corpus: Corpus, data: Any, max_grou
     values = np.unique(covariate.values[np.isfinite(covariate.values)])
     if by in corpus.tag_names:
         return {by: covariate.values > 0, f"not {by}": covariate.values == 0}
+    if len(values) > MAX_VALUES and not np.equal(values, np.round(values)).all():
+        raise ValueError(f"by={by!r} is a number with {len(values):,} values: cut it into levels first")
     sizes = [(covariate.values == value).sum() for value in values]
     chosen = sorted(values[np.argsort(sizes)[::-1][:max_groups]])
     return {f"{value:g}": covariate.values == value for value in chosen}
@@ -185,7 +196,9 @@ def model_contrast(
     a, b = a & filled & ~(a & b), b & filled & ~(a & b)
     for mask, label in ((a, label_a), (b, label_b)):
         if mask.sum() < 2:
-            raise ValueError(f"{int(mask.sum())} documents are in {label!r} and not in the other set: two are needed")
+            raise ValueError(
+                f"{label!r}: {int(mask.sum())} of its documents have words and are not in the other set; two are needed"
+            )
     rows = np.flatnonzero(a | b)
     column = {"first": a[rows].astype(np.float64)}
     found = model_effects(
@@ -221,7 +234,8 @@ def _document_set(chosen: Any, corpus: Corpus) -> tuple[Any, str]:
 
     mask = np.zeros(len(corpus), bool)
     mask[positions_of(chosen, len(corpus))] = True
-    return mask, f"{int(mask.sum())} documents"
+    size = int(mask.sum())
+    return mask, "1 document" if size == 1 else f"{size:,} documents"
 
 
 def describe_topics(model: TagTopicModel, X: Any, tags: Any) -> list[TopicDescription]:
@@ -428,11 +442,12 @@ class TopicHierarchy:
 def model_hierarchy(model: TagTopicModel, levels: Sequence[int], X: Any, tags: Any) -> TopicHierarchy:
     """Group the topics of a model."""
     n_topics = len(model.components_)
-    wanted = sorted(set(levels))
-    if not wanted or len(wanted) != len(list(levels)):
-        raise ValueError(f"levels={list(levels)!r}: expected different numbers of groups, such as [5, 20]")
+    given = [levels] if isinstance(levels, int) else list(levels)
+    if not all(isinstance(level, int | np.integer) for level in given) or not 0 < len(set(given)) == len(given):
+        raise ValueError(f"levels={levels!r}: expected different numbers of groups, such as [5, 20]")
+    wanted = sorted(given)
     for level in wanted:
-        if not 1 <= level <= n_topics or level != int(level):
+        if not 1 <= level <= n_topics:
             raise ValueError(f"levels: {level!r} groups cannot be made of {n_topics} topics")
     tree = np.empty((0, 4)) if n_topics == 1 else merge_tree(topic_distances(_similarities(model, X, tags)))
     groups = tuple(cut_tree(tree, int(level)) for level in wanted)

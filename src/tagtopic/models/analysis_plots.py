@@ -2,72 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.cluster.hierarchy import dendrogram
 
+from tagtopic.analysis.covariates import Number
 from tagtopic.models.plotting import MARGINS, colour, label, plotly, translucent
 
 if TYPE_CHECKING:
+    from tagtopic.analysis.contrast import Contrast
     from tagtopic.analysis.effects import Effects
     from tagtopic.analysis.trends import Trends
     from tagtopic.models._analysis import TopicHierarchy
 
 ROW_HEIGHT = 22
 SHOWN_TOPICS = 6
-"""Topics of a figure of trends, unless they are named."""
+"""Topics of a figure of trends or of expected shares, unless they are named: those that change most."""
 
 MAX_CONTRASTS = 60
 """Rows of a figure of contrasts: those whose intervals are farthest from zero."""
 
 
-def plot_effects(effects: Effects, variable: str | None = None) -> Any:
+def plot_effects(effects: Effects, variable: str | None = None, at: Mapping[str, Any] | None = None) -> Any:
     """Draw the contrasts of a covariate, or of all, as points with intervals."""
+    table = effects.table if variable is None and not at else effects.contrasts(variable, at=at or {})
+    rows = [{**row, "label": f"{row['topic']}: {row['name']} · {row['contrast']}"} for row in table]
+    return _forest(
+        rows, "estimate", f"effects on topic shares: {effects.formula}",
+        f"difference of expected shares, {effects.level:.0%} intervals", ".1%",
+    )  # fmt: skip
+
+
+def plot_contrast(contrast: Contrast, about: str = "topics") -> Any:
+    """Draw the differences of topics, or of words, between two sets of documents as points with intervals."""
+    title = f"{contrast.first} against {contrast.second}"
+    if about == "topics":
+        rows = [{**row, "label": f"{row['topic']}: {row['name']}"} for row in contrast.topics]
+        axis = f"difference of expected shares, {contrast.level:.0%} intervals"
+        return _forest(rows, "estimate", title, axis, ".1%")
+    if about != "words":
+        raise ValueError(f"about={about!r}: expected topics or words")
+    rows = [{**row, "label": row["word"]} for row in contrast.words]
+    axis = f"log ratio of frequencies (base 2), {contrast.level:.0%} intervals"
+    return _forest(rows, "log_ratio", title, axis, ".1f")
+
+
+def _forest(rows: list[dict[str, Any]], value: str, title: str, axis: str, tick_format: str) -> Any:
+    """Points with intervals: the rows whose intervals are farthest from zero, the largest value on top."""
     go = plotly()
-    rows = [row for row in effects.table if variable is None or row["variable"] == variable]
-    if variable is not None and not rows:
-        effects.predict(variable, [])  # raises, naming the covariates
     rows.sort(key=lambda row: -max(row["low"], -row["high"]))
-    shown = sorted(rows[:MAX_CONTRASTS], key=lambda row: row["estimate"])
+    shown = sorted(rows[:MAX_CONTRASTS], key=lambda row: row[value])
     figure = go.Figure(
-        layout={
-            "title": label(f"effects on topic shares: {effects.formula}", 80),
-            "margin": MARGINS,
-            "height": 140 + ROW_HEIGHT * len(shown),
-        }
+        layout={"title": label(title, 80), "margin": MARGINS, "height": 140 + ROW_HEIGHT * len(shown)},
     )
     figure.add_trace(
         go.Scatter(
-            x=[row["estimate"] for row in shown],
-            y=[label(f"{row['topic']}: {row['name']} · {row['contrast']}", 70) for row in shown],
+            x=[row[value] for row in shown],
+            y=list(range(len(shown))),
             mode="markers",
-            marker={"color": [colour(row["topic"]) for row in shown], "size": 9},
+            marker={"color": [colour(row.get("topic", 0)) for row in shown], "size": 9},
             error_x={
                 "type": "data",
                 "symmetric": False,
-                "array": [row["high"] - row["estimate"] for row in shown],
-                "arrayminus": [row["estimate"] - row["low"] for row in shown],
+                "array": [row["high"] - row[value] for row in shown],
+                "arrayminus": [row[value] - row["low"] for row in shown],
             },
         )
     )
     figure.add_vline(x=0, line={"width": 1, "dash": "dot"})
-    figure.update_xaxes(title=f"difference of expected shares, {effects.level:.0%} intervals", tickformat=".1%")
-    figure.update_yaxes(automargin=True)
+    figure.update_xaxes(title=axis, tickformat=tick_format)
+    # labels are ticks: two rows whose shortened labels are equal remain two rows
+    figure.update_yaxes(
+        automargin=True, tickvals=list(range(len(shown))), ticktext=[label(row["label"], 70) for row in shown]
+    )
     return figure
 
 
-def plot_predictions(effects: Effects, variable: str, topics: Sequence[int] | None = None) -> Any:
+def plot_predictions(
+    effects: Effects, variable: str, topics: Sequence[int] | None = None, at: Mapping[str, Any] | None = None
+) -> Any:
     """Draw the expected shares by a covariate: lines with bands for a number, points with intervals for levels."""
     go = plotly()
-    table = effects.predict(variable)
-    figure = go.Figure(layout={"title": label(f"expected topic shares by {variable}", 80), "margin": MARGINS})
-    for topic in effects.topics if topics is None else topics:
-        part = table.filter(topic=topic)
-        if len(part):
-            name = label(f"{topic}: {part['name'][0]}", 40)
+    table = effects.predict(variable, at=at or {})
+    figure = go.Figure(layout={"title": label(table.title, 80), "margin": MARGINS})
+    parts = {topic: table.filter(topic=topic) for topic in (effects.topics if topics is None else topics)}
+    if topics is None:
+        order = sorted(parts, key=lambda topic: -np.ptp(parts[topic]["estimate"]))
+        parts = {topic: parts[topic] for topic in sorted(order[:SHOWN_TOPICS])}
+    numeric = isinstance(effects.design.covariates[variable], Number)
+    for i, (topic, part) in enumerate(parts.items()):
+        if not len(part):
+            continue
+        name = label(f"{topic}: {part['name'][0]}", 40)
+        if numeric:
             _add_band(figure, part["value"], part, name, topic)
+            continue
+        figure.add_trace(
+            go.Scatter(
+                x=[place + (i - (len(parts) - 1) / 2) * 0.1 for place in range(len(part))], y=part["estimate"],
+                name=name, mode="markers", marker={"color": colour(topic), "size": 8},
+                error_y={"type": "data", "symmetric": False, "array": np.subtract(part["high"], part["estimate"]),
+                         "arrayminus": np.subtract(part["estimate"], part["low"])},
+            )
+        )  # fmt: skip
+        figure.update_xaxes(
+            tickvals=list(range(len(part))), ticktext=[label(str(value), 30) for value in part["value"]]
+        )
     figure.update_yaxes(tickformat=".0%", rangemode="tozero", title=f"share, {effects.level:.0%} intervals")
     figure.update_xaxes(title=label(variable, 40))
     return figure
@@ -92,6 +135,7 @@ def plot_trends(trends: Trends, topics: Sequence[int] | None = None) -> Any:
         title="topic shares over time", margin=MARGINS, height=120 + 280 * len(trends.groups), legend={"y": 1}
     )
     figure.update_yaxes(tickformat=".0%", rangemode="tozero")
+    figure.update_xaxes(categoryorder="array", categoryarray=trends.timeline.labels)  # "2001-Q1" is no date of plotly's
     return figure
 
 
@@ -110,12 +154,14 @@ def _add_band(
     go = plotly()
     place = {} if row is None else {"row": row, "col": 1}
     tint = {"color": colour(topic)}
-    shared = {"x": x, "legendgroup": str(topic), "hoverinfo": "skip", "showlegend": False, "mode": "lines"}
-    figure.add_trace(go.Scatter(y=part["high"], line={"width": 0}, **shared), **place)
+    across, up = _outlines(x, part["low"], part["high"])
     figure.add_trace(
-        go.Scatter(y=part["low"], line={"width": 0}, fill="tonexty", fillcolor=translucent(colour(topic)), **shared),
+        go.Scatter(
+            x=across, y=up, mode="lines", line={"width": 1, "color": translucent(colour(topic))}, fill="toself",
+            fillcolor=translucent(colour(topic)), legendgroup=str(topic), hoverinfo="skip", showlegend=False,
+        ),
         **place,
-    )
+    )  # fmt: skip
     figure.add_trace(
         go.Scatter(
             x=x, y=part["estimate"], name=name, legendgroup=str(topic), showlegend=legend, mode="lines+markers",
@@ -123,6 +169,18 @@ def _add_band(
         ),
         **place,
     )  # fmt: skip
+
+
+def _outlines(x: Sequence[Any], low: Sequence[Any], high: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The outlines of a band, one for each run of bins that have values; None is between them."""
+    across: list[Any] = []
+    up: list[Any] = []
+    for filled, group in itertools.groupby(range(len(x)), key=lambda i: low[i] is not None):
+        run = list(group)
+        if filled:
+            across += [*(x[i] for i in run), *(x[i] for i in reversed(run)), None]
+            up += [*(high[i] for i in run), *(low[i] for i in reversed(run)), None]
+    return across[:-1], up[:-1]
 
 
 def plot_treemap(hierarchy: TopicHierarchy) -> Any:

@@ -46,6 +46,7 @@ class EffectsView:
     n_draws: int
     n_rows: int
     most: float
+    notes: tuple[str, ...]
     rows: tuple[EffectRow, ...]
 
 
@@ -60,7 +61,7 @@ def effects(explorer: Explorer, kind: str | None = None, n: int = MAX_ROWS) -> E
     most = max((max(abs(row.low), abs(row.high)) for row in shown), default=1.0) or 1.0
     return EffectsView(
         kind or analyses.kinds[0], analyses.kinds, reference, found.level, found.n_documents, found.n_draws, len(rows),
-        most, shown,
+        most, found.notes, shown,
     )  # fmt: skip
 
 
