@@ -1504,7 +1504,8 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         formula : str
             Covariates as formulaic reads them: "year + venue", "bs(year, df=4) * region". A name is a column of
             ``data``, a kind of tag, or a tag (between backquotes if it has other characters than letters). A kind
-            whose tags are numbers, such as ``year:1999``, is a number; ``C(year)`` makes levels of it.
+            whose tags are numbers, such as ``year:1999``, is a number; ``C(year)`` makes levels of it. As in R,
+            ``year**2`` is an interaction: the square is ``I(year**2)``.
         tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
             The tags of texts or counts.
         data : data frame, mapping of columns, or None, default=None
@@ -1531,7 +1532,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Raises
         ------
         ValueError
-            If the formula is invalid or a covariate unknown.
+            If the formula is invalid, or a covariate unknown or the same for all documents.
         MissingExtraError
             If formulaic is not installed.
 
@@ -1571,12 +1572,13 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X : Corpus, list of texts, or matrix of word counts (documents, words)
             The documents.
         time : str or sequence
-            A kind of tag (such as ``year``), a column of ``data``, or a date per document: "2001", "2001-05",
-            "2001-Q2", "2001-05-17", a date, or a number.
+            A kind of tag (such as ``year``), a column of ``data``, or a date per document: "2001", "2001-Q2",
+            "2001-05", "2001-W05", "2001-05-17", "17 May 2001", a date, or a number.
         by : str, sequence of str, or None, default=None
             A kind, a column or a tag by which documents are divided, or a list of tags.
         every : str, float or None, default=None
-            The bins: "year", "quarter", "month", "week" or "day", or the width of bins of numbers; None chooses.
+            The bins: "year", "quarter", "month", "week" or "day", or the width of bins of years or other numbers; None
+            chooses.
         tags : list of lists of str, 0/1 matrix or data frame (documents, tags), or None, default=None
             The tags of texts or counts.
         data : data frame, mapping of columns, or None, default=None
@@ -1828,7 +1830,15 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         return plot_document(self, document, tags)
 
-    def plot_effects(self, effects: Effects, variable: str | None = None, *, predictions: bool = False) -> Any:
+    def plot_effects(
+        self,
+        effects: Effects,
+        variable: str | None = None,
+        *,
+        predictions: bool = False,
+        at: Mapping[str, Any] | None = None,
+        topics: Sequence[int] | None = None,
+    ) -> Any:
         """Draw effects with their intervals.
 
         Parameters
@@ -1839,6 +1849,10 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             A covariate; None is all.
         predictions : bool, default=False
             Draw the expected shares by the covariate instead of contrasts.
+        at : mapping of str to object, or None, default=None
+            Values of other covariates: with interactions, effects depend on them.
+        topics : sequence of int or None, default=None
+            The topics whose expected shares are drawn; None is the six whose shares differ most.
 
         Returns
         -------
@@ -1860,8 +1874,39 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         from tagtopic.models.analysis_plots import plot_effects, plot_predictions
 
         if predictions:
-            return plot_predictions(effects, variable or effects.variables[0])
-        return plot_effects(effects, variable)
+            return plot_predictions(effects, variable or effects.variables[0], topics, at)
+        return plot_effects(effects, variable, at)
+
+    def plot_contrast(self, contrast: Contrast, about: str = "topics") -> Any:
+        """Draw the topics or the words that differ between two sets of documents, with their intervals.
+
+        Parameters
+        ----------
+        contrast : Contrast
+            The result of ``contrast``.
+        about : {"topics", "words"}, default="topics"
+            What to draw.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The figure.
+
+        Raises
+        ------
+        ValueError
+            If ``about`` is neither.
+        MissingExtraError
+            If plotly is not installed.
+
+        Examples
+        --------
+        >>> len(model.plot_contrast(model.contrast(corpus, "crime", "space"), "words").data)
+        1
+        """
+        from tagtopic.models.analysis_plots import plot_contrast
+
+        return plot_contrast(contrast, about)
 
     def plot_trends(self, trends: Trends, topics: Sequence[int] | None = None) -> Any:
         """Draw topic shares over time with bands.
@@ -1887,7 +1932,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         --------
         >>> found = model.trends(corpus, [2000 + i % 4 for i in range(len(corpus))])
         >>> len(model.plot_trends(found).data)
-        6
+        4
         """
         from tagtopic.models.analysis_plots import plot_trends
 
