@@ -96,6 +96,19 @@ def test_the_citation_has_the_package_version() -> None:
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
+def test_the_workflow_tests_every_supported_python_on_linux_and_macos() -> None:
+    text = (ROOT / ".github" / "workflows" / "test.yml").read_text("utf-8")
+    classifiers = (name.removeprefix("Programming Language :: Python :: ") for name in PROJECT["classifiers"])
+    supported = [name for name in classifiers if re.fullmatch(r"3\.\d+", name)]
+    (versions,), (systems,) = re.findall(r"^ +python: \[(.*)\]", text, re.M), re.findall(r"^ +os: \[(.*)\]", text, re.M)
+    assert re.findall(r"[\d.]+", versions) == supported
+    assert re.findall(r"[a-z]+(?=-latest)", systems) == ["ubuntu", "macos"]
+    targets = re.findall(r"run: make ([\w-]+)", text)
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    assert "test" in targets
+    assert all(re.search(rf"^{target}:", makefile, re.M) for target in targets)
+
+
 def test_every_dependency_has_a_lower_bound() -> None:
     found = lowest(list(PROJECT["optional-dependencies"]))
     assert "numpy==2.0" in found
