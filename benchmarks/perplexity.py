@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from tagtopic import LDA, TWDA, TWTM, Corpus, baselines
 from tagtopic.corpus.duplicates import first_copies
@@ -48,7 +49,7 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-class MeanTopicsOfTags:
+class MeanTopicsOfTags(BaseEstimator):
     """The topics of an LDA, and for a document the mean of its tags' topics: the mean of their training documents."""
 
     def __init__(self, model: baselines.LDA) -> None:

@@ -21,6 +21,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from perplexity import options, read
 from tagtopic import LDA, TWDA, Corpus
@@ -32,7 +33,7 @@ Point = tuple[int, float, float]
 """Iterations, CPU seconds, perplexity."""
 
 
-class FoldedTopics:
+class FoldedTopics(BaseEstimator):
     """Topics of any library, and the prior of a document's topics, as ``perplexity`` takes them."""
 
     def __init__(self, topic_words: Any, prior: Any) -> None:
