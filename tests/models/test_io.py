@@ -281,6 +281,8 @@ def test_impossible_values_are_damage(saved: Path, name: str, value: float) -> N
         ("latent_topic_prior_", 0.0, "a prior is outside"),
         ("words.offsets", 7, "its words do not fit together"),
         ("tag_predictor.mix", np.nan, "not finite"),
+        ("tag_predictor.weights", 1e38, "has values above 1.001"),
+        ("tag_predictor.scores", 1e38, r"has values above 1e\+10"),
     ],
 )
 def test_values_outside_their_range_are_damage(saved: Path, tensor: str, value: float, message: str) -> None:

@@ -65,6 +65,9 @@ SETTINGS: dict[str, tuple[type, ...]] = {
 ABOVE_ONE = 1.001
 """No probability is larger, but for rounding."""
 
+MAX_OF_PREDICTOR = 1e10
+"""No value of a tag predictor is larger; sums of products of larger ones overflow in single precision."""
+
 NOT_SAVED = ("callbacks", "checkpoint", "checkpoint_every", "initial")
 PREDICTOR = "tag_predictor."
 
@@ -161,6 +164,9 @@ def _check_range(name: str, found: Range) -> None:
         raise ValueError(f"its array {name} has negative values")
     if learnt is not None and learnt.attribute in PROBABILITIES and found.largest > ABOVE_ONE:
         raise ValueError(f"its array {name} has values above 1, which are not probabilities")
+    largest = ABOVE_ONE if name in UP_TO_ONE else MAX_OF_PREDICTOR
+    if name.startswith(PREDICTOR) and found.largest > largest:
+        raise ValueError(f"its array {name} has values above {largest:g}")
 
 
 def _kinds() -> tuple[type[TagTopicModel], ...]:
@@ -280,6 +286,7 @@ def _predictor(tensors: dict[str, Any], model: TagTopicModel) -> TagPredictor | 
 
 BY_TENSOR = {learnt.tensor_name: learnt for learnt in ARRAYS.values()}
 OF_PREDICTOR = tuple(PREDICTOR + name for name in NOT_NEGATIVE)
+UP_TO_ONE = tuple(PREDICTOR + name for name in ("weights", "name_shares", "shares"))  # unit vectors, and shares
 PROBABILITIES = (
     "components_", "tag_topics_", "topic_shares_", "tag_frequencies_", "topic_word_draws_", "tag_topic_draws_",
     "own_word_shares_", "own_word_draws_", "tag_document_topics_",
