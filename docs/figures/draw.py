@@ -163,7 +163,7 @@ def inference_methods() -> Picture:
     from tagtopic import TWDA
     from tagtopic.datasets import make_tagged_corpus
 
-    picture = Picture(760, 268, "Inferred against true tag weights under the four inference methods")
+    picture = Picture(760, 268, "Inferred against true tag weights under four inference methods")
     planted = make_tagged_corpus(3000, 10, 50, 1000, model="twda", latent_concentration=0.05, random_state=0)
     train, test = planted.corpus[:2500], planted.corpus[2500:]
     true = planted.tag_weights[2500:].toarray()[test.tags.toarray() > 0]

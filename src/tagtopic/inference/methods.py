@@ -110,7 +110,7 @@ _ALL = (
     InferenceMethod(
         "cvb0",
         CVB0,
-        "collapsed variational Bayes with leave-one-out counts; a point estimate, also online and on a cluster",
+        "collapsed variational Bayes with leave-one-out counts; a point estimate, also learnt online",
         is_monotone=False,
         is_penalised=False,
         is_leave_one_out=True,
