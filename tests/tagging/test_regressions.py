@@ -55,6 +55,23 @@ def test_a_classifier_equals_liblinear_on_the_same_documents() -> None:
     assert margins == pytest.approx(expected.decision_function(words), abs=0.2)  # TOLERANCE is 0.1
 
 
+def test_few_tags_learn_from_all_documents() -> None:
+    random = np.random.default_rng(0)
+    n = 3000
+    words = sp.csr_array(random.random((n, N_WORDS)) * (random.random((n, N_WORDS)) < 0.3), dtype=np.float32)
+    labels = (words.toarray() @ random.normal(size=N_WORDS) > 1.5).astype(np.int8)
+    nobody = np.full((n, 1), -1, np.int32)
+    expected = LinearSVC(C=COST, loss="squared_hinge", intercept_scaling=1.0, tol=1e-6).fit(words, labels)
+
+    def error(**limits: int) -> float:
+        tags = sp.csr_array(labels[:, None])
+        found = TagRegressions.fit(words, tags, np.arange(n), nobody, np.random.default_rng(0), 1, **limits)
+        margins = words @ found.weights.toarray()[:, 0] + found.intercepts[0]
+        return float(np.abs(margins - expected.decision_function(words)).mean())
+
+    assert error() < 0.2 < error(min_random=0)
+
+
 def test_tags_learn_their_word_and_the_rarest_tags_have_no_classifier() -> None:
     found = fitted()
     assert found.number_of_tag.tolist() == [*range(10), -1]

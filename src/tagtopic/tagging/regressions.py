@@ -4,8 +4,9 @@ Nearest neighbours and centroids weigh all words alike; a classifier learns whic
 tag's classifier is one more feature of the tag predictor (``features.py``), which learns how much to rely on it.
 
 Every tag on MIN_DOCUMENTS documents or more has one. Most documents are easily told from those of a tag and teach
-nothing, so that a tag learns from few: the documents that have it, their nearest neighbours, and some random ones. The
-work then grows with the number of (document, tag) entries, and not with tags x documents.
+nothing, so that a tag learns from few: the documents that have it, their nearest neighbours, and some random ones (all
+documents, where there are few tags). The work then grows with the number of (document, tag) entries, and not with tags
+x documents.
 
 A classifier minimises the squared hinge loss of unit vectors x_i with labels y_i = 1 or -1 and a constant word of
 weight 1 for the intercept,
@@ -45,7 +46,10 @@ N_NEIGHBOURS = 20
 """Nearest neighbours of each of a tag's documents that it learns from."""
 
 N_RANDOM = 1000
-"""Random documents that each tag learns from besides."""
+"""Random documents that each tag learns from besides, at least."""
+
+MIN_RANDOM = 400_000
+"""Random documents of all tags together, at least: where there are few tags, each learns from more documents."""
 
 MAX_SWEEPS, TOLERANCE = 20, 0.1
 """Passes over a tag's documents: at most, and the largest change of a violated optimality condition that ends them."""
@@ -192,6 +196,7 @@ class TagRegressions:
         min_documents: int = MIN_DOCUMENTS,
         max_entries: int = MAX_ENTRIES,
         max_words: int = MAX_WORDS,
+        min_random: int = MIN_RANDOM,
         chunk_entries: int = CHUNK_ENTRIES,
     ) -> TagRegressions:
         """Fit on some rows of ``vectors`` (documents, words) and ``tags`` (documents, tags), both CSR.
@@ -206,10 +211,12 @@ class TagRegressions:
             return cls.none(vectors.shape[1], tags.shape[1])
         number_of_tag = np.full(tags.shape[1], -1, np.int32)
         number_of_tag[chosen] = np.arange(len(chosen))
-        fitting = _Fitting(vectors, _allowed(rows, vectors.shape[0]), sp.csc_array(tags), chosen, neighbours, max_words)
+        n_random = max(N_RANDOM, min_random // len(chosen))
+        allowed = _allowed(rows, vectors.shape[0])
+        fitting = _Fitting(vectors, allowed, sp.csc_array(tags), chosen, neighbours, max_words, n_random)
         seed = int(random.integers(1 << 31))
         with ThreadPool(n_jobs) as pool:
-            sizes = offsets_of(counts[chosen] * (1 + neighbours.shape[1]) + N_RANDOM)
+            sizes = offsets_of(counts[chosen] * (1 + neighbours.shape[1]) + min(n_random, len(rows)))
             parts = pool.map(lambda part: fitting.fit_part(part, seed), cut_evenly(sizes, chunk_entries))
         weights, intercepts = zip(*parts, strict=True)
         by_tag = sp.csr_array(sp.vstack(weights, format="csr"))
@@ -260,7 +267,7 @@ class TagRegressions:
 
 @dataclass(frozen=True)
 class _Fitting:
-    """Documents, which of them may be learnt from, the tags to fit, and each document's nearest neighbours."""
+    """Documents, which of them may be learnt from, the tags to fit, each document's nearest neighbours, and sizes."""
 
     vectors: Any
     allowed: Any
@@ -268,6 +275,7 @@ class _Fitting:
     chosen: Any
     neighbours: Int32s
     max_words: int
+    n_random: int
 
     def fit_part(self, part: tuple[int, int], seed: int) -> tuple[Any, Floats]:
         """Return the weights (classifiers, words) and intercepts of the chosen tags ``part[0]:part[1]``."""
@@ -301,7 +309,10 @@ class _Fitting:
         positive = self.tags.indices[self.tags.indptr[tag] : self.tags.indptr[tag + 1]]
         positive = positive[self.allowed[positive]]
         near = self.neighbours[positive].ravel()
-        others = np.concatenate([near[near >= 0], random.integers(len(self.allowed), size=N_RANDOM)])
+        if self.n_random < len(self.allowed):
+            others = np.concatenate([near[near >= 0], random.integers(len(self.allowed), size=self.n_random)])
+        else:
+            others = np.arange(len(self.allowed))
         negative = np.setdiff1d(others[self.allowed[others]], positive)
         documents = np.concatenate([positive, negative]).astype(np.int32)
         labels = np.repeat(np.array([1, -1], np.float32), [len(positive), len(negative)])
