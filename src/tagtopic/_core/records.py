@@ -110,7 +110,7 @@ class Records(Sequence[T], Generic[T]):
             if isinstance(found, Categorical):
                 used, codes = np.unique(found.codes[self._order], return_inverse=True)
                 numbers: dict[str, int] = {}  # ids and titles may repeat, and the names of a dictionary may not
-                merged = np.array([numbers.setdefault(found.names[i], len(numbers)) for i in used], np.int32)
+                merged = np.array([numbers.setdefault(found.names[int(i)], len(numbers)) for i in used], np.int32)
                 names = pa.array(list(numbers), pa.string())
                 arrays[name] = pa.DictionaryArray.from_arrays(pa.array(merged[codes]), names)
             else:

@@ -277,11 +277,11 @@ def make_design(formula: str, corpus: Corpus, data: Any = None, *, words: Any = 
     found = sp.csr_array(made, dtype=np.float64)
     bad = np.flatnonzero(~np.isfinite(found.data))
     if len(bad):
-        column = column_names[found.indices[bad[0]]]
+        column = column_names[int(found.indices[bad[0]])]
         n_bad, row = int((found.indices[bad] == found.indices[bad[0]]).sum()), owners_of(found.indptr)[bad[0]]
         raise ValueError(
             f"the formula {formula!r} cannot be computed: {column} is not a finite number for {n_bad:,} of "
-            f"{len(documents):,} documents, such as document {corpus.ids[documents[row]]!r}"
+            f"{len(documents):,} documents, such as document {corpus.ids[int(documents[row])]!r}"
         )
     term_columns = [
         (frozenset(name for factor in term.factors for name in variables_of(factor)), list(indices))

@@ -38,6 +38,12 @@ SLICE_WIDTH = 2.0
 MAX_LOG_ODDS = 700.0
 """The largest log odds of a share: beyond it the exponential overflows."""
 
+GROUP = 16
+"""Words that occur once whose probabilities are multiplied before a logarithm is taken of the product."""
+
+LEAST_PRODUCT = 1e-290
+"""A smaller product may have underflowed."""
+
 
 @compiled
 def draw_dirichlet(shape: Float64s, out: Float64s) -> None:
@@ -111,37 +117,69 @@ def draw_latent_topics(
 
 
 @compiled
-def pair_log_posterior(
-    odds: float, first: float, second: float, counts: Float64s, probabilities: Float64s, shift: Float64s
-) -> float:
-    """Return the log posterior of the log odds of two tags with these priors, up to a constant.
+def group_log_likelihood(first: int, last: int, share: float, probabilities: Float64s, shift: Float64s) -> float:
+    """Return ``log(probabilities + share * shift)[first:last].sum()``, by one logarithm unless the product is tiny."""
+    product = 1.0
+    for i in range(first, last):
+        product *= max(probabilities[i] + share * shift[i], 0.0)
+    if product > LEAST_PRODUCT:
+        return math.log(product)
+    value = 0.0
+    for i in range(first, last):
+        value += math.log(max(probabilities[i] + share * shift[i], 1e-300))
+    return value
 
-    ``probabilities`` are those of the words if the second tag has the whole joint weight, ``shift`` is their change if
-    the first has it.
-    """
-    share = 1.0 / (1.0 + math.exp(-odds))
-    value = -first * math.log1p(math.exp(-odds)) - second * math.log1p(math.exp(odds))
-    for i in range(counts.shape[0]):
+
+@compiled
+def shifted_log_likelihood(
+    share: float, n_single: int, counts: Float64s, probabilities: Float64s, shift: Float64s
+) -> float:
+    """Return ``counts @ log(probabilities + share * shift)``, where the first ``n_single`` counts are 1."""
+    value, whole = 0.0, n_single - n_single % GROUP
+    for first in range(0, whole, GROUP):
+        value += group_log_likelihood(first, first + GROUP, share, probabilities, shift)
+    if whole < n_single:
+        value += group_log_likelihood(whole, n_single, share, probabilities, shift)
+    for i in range(n_single, counts.shape[0]):
         value += counts[i] * math.log(max(probabilities[i] + share * shift[i], 1e-300))
     return value
 
 
 @compiled
+def pair_log_posterior(
+    odds: float, first: float, second: float, n_single: int, counts: Float64s, probabilities: Float64s, shift: Float64s
+) -> float:
+    """Return the log posterior of the log odds of two tags with these priors, up to a constant.
+
+    ``probabilities`` are those of the words if the second tag has the whole joint weight, ``shift`` is their change if
+    the first has it. The first ``n_single`` counts are 1.
+    """
+    share = 1.0 / (1.0 + math.exp(-odds))
+    value = -first * math.log1p(math.exp(-odds)) - second * math.log1p(math.exp(odds))
+    return value + shifted_log_likelihood(share, n_single, counts, probabilities, shift)
+
+
+@compiled
 def draw_log_odds(
-    odds: float, first: float, second: float, counts: Float64s, probabilities: Float64s, shift: Float64s
+    odds: float, first: float, second: float, n_single: int, counts: Float64s, probabilities: Float64s, shift: Float64s
 ) -> float:
     """Draw the next log odds of the first tag against the second, by slice sampling with stepping out."""
-    level = pair_log_posterior(odds, first, second, counts, probabilities, shift) + math.log(1.0 - np.random.random())  # noqa: NPY002
+    level = pair_log_posterior(odds, first, second, n_single, counts, probabilities, shift)
+    level += math.log(1.0 - np.random.random())  # noqa: NPY002
     low = odds - SLICE_WIDTH * np.random.random()  # noqa: NPY002
     high = low + SLICE_WIDTH
-    while low > -MAX_LOG_ODDS and pair_log_posterior(low, first, second, counts, probabilities, shift) > level:
+    while (
+        low > -MAX_LOG_ODDS and pair_log_posterior(low, first, second, n_single, counts, probabilities, shift) > level
+    ):
         low -= SLICE_WIDTH
-    while high < MAX_LOG_ODDS and pair_log_posterior(high, first, second, counts, probabilities, shift) > level:
+    while (
+        high < MAX_LOG_ODDS and pair_log_posterior(high, first, second, n_single, counts, probabilities, shift) > level
+    ):
         high += SLICE_WIDTH
     low, high = max(low, -MAX_LOG_ODDS), min(high, MAX_LOG_ODDS)
     while high - low > 1e-9:
         drawn = low + (high - low) * np.random.random()  # noqa: NPY002
-        if pair_log_posterior(drawn, first, second, counts, probabilities, shift) > level:
+        if pair_log_posterior(drawn, first, second, n_single, counts, probabilities, shift) > level:
             return drawn
         if drawn < odds:
             low = drawn
@@ -152,8 +190,8 @@ def draw_log_odds(
 
 @compiled
 def redraw_pair(
-    a: int, b: int, prior: Float64s, by_tag: Float64s, counts: Float64s, weights: Float64s, probabilities: Float64s,
-    shift: Float64s,
+    a: int, b: int, prior: Float64s, by_tag: Float64s, n_single: int, counts: Float64s, weights: Float64s,
+    probabilities: Float64s, shift: Float64s,
 ) -> None:  # fmt: skip
     """Draw how tags a and b divide their joint weight; ``shift`` is a working array."""
     both = weights[a] + weights[b]
@@ -163,7 +201,7 @@ def redraw_pair(
         shift[i] = both * (by_tag[a, i] - by_tag[b, i])
         probabilities[i] -= weights[a] * (by_tag[a, i] - by_tag[b, i])
     odds = min(max(math.log(weights[a]) - math.log(weights[b]), -MAX_LOG_ODDS), MAX_LOG_ODDS)
-    odds = draw_log_odds(odds, prior[a], prior[b], counts, probabilities, shift)
+    odds = draw_log_odds(odds, prior[a], prior[b], n_single, counts, probabilities, shift)
     weights[a], weights[b] = both / (1.0 + math.exp(-odds)), both / (1.0 + math.exp(odds))
     for i in range(counts.shape[0]):
         probabilities[i] += shift[i] * (weights[a] / both)
@@ -261,14 +299,24 @@ def draw_weights(
     row = parameters.mu / parameters.mu.sum()
     for j in range(n_tags):
         prior[j] = parameters.pi[tags[j]]
+    order, n_single = np.empty(n_words, np.int64), 0  # words that occur once come first
     for i in range(n_words):
-        psi[i] = parameters.psi[documents.words[first + i]]
-        counts[i] = documents.counts[first + i]
+        if documents.counts[first + i] == 1:
+            order[n_single] = first + i
+            n_single += 1
+    n_repeated = 0
+    for i in range(n_words):
+        if documents.counts[first + i] != 1:
+            order[n_single + n_repeated] = first + i
+            n_repeated += 1
+    for i in range(n_words):
+        psi[i] = parameters.psi[documents.words[order[i]]]
+        counts[i] = documents.counts[order[i]]
         for j in range(size):
             for k in range(n_topics):
                 by_tag[j, i] += (parameters.tag_rows[tags[j], k] if j < n_tags else row[k]) * psi[i, k]
         if own_words.starts.shape[0] > 0:
-            entry = first + i - documents.word_starts[0]
+            entry = order[i] - documents.word_starts[0]
             for c in range(own_words.starts[entry], own_words.starts[entry + 1]):
                 by_tag[own_words.positions[c], i] += parameters.omega[own_words.pairs[c]]
     weights = prior / prior.sum()
@@ -296,6 +344,6 @@ def draw_weights(
         for a in range(size):
             b = int(np.random.random() * (size - 1))  # noqa: NPY002
             if size > 1:
-                redraw_pair(a, b + 1 if b >= a else b, prior, by_tag, counts, weights, probabilities, shift)
+                redraw_pair(a, b + 1 if b >= a else b, prior, by_tag, n_single, counts, weights, probabilities, shift)
         if draw >= 0:
             draws[draw] = weights

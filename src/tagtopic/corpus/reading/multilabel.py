@@ -82,9 +82,10 @@ def read_multilabel(
         with path.open("rb") as raw:
             lines = Lines(decompressed(raw, path), encoding)
             read = _read_arff if kind == "arff" else _read_extreme
-            rows, words, tags = read(lines, path, dictionaries, errors)
-    except BadRow as bad:
-        raise ReadError(f"{path}, line {lines.number}: {bad}") from None
+            try:
+                rows, words, tags = read(lines, path, dictionaries, errors)
+            except BadRow as bad:
+                raise ReadError(f"{path}, line {lines.number}: {bad}") from None
     except DAMAGED_DATA_ERRORS as error:
         raise ReadError(f"{path} cannot be read: {error}") from None
     shape = len(rows.word_starts) - 1
