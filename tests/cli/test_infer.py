@@ -195,14 +195,14 @@ def test_predict_finds_the_author_of_a_new_text(tagtopic: Command, model: Path, 
     rows = [{"id": "x", "body": "Engine! gear, wheel."}, {"id": "y", "body": "a storm; lightning"}]
     stdin = "".join(json.dumps(row) + "\n" for row in rows)
     command = ("predict", model, "-", "--text", "body")
-    found: Any = tagtopic(*command, "--json", stdin=stdin).json
+    found: Any = tagtopic(*command, "--kinds", "author", "--json", stdin=stdin).json
     assert [document["id"] for document in found] == ["x", "y"]
     assert [document["tags"][0]["tag"] for document in found] == ["author:Ada", "author:Mary"]
     assert found[0]["tags"][0]["probability"] > 0.8
     years: Any = tagtopic(*command, "--kinds", "year", "-n", 1, "--json", stdin=stdin).json
     assert [len(document["tags"]) for document in years] == [1, 1]
     assert all(document["tags"][0]["tag"].startswith("year:") for document in years)
-    assert tagtopic(*command, "-o", tmp_path / "tags.csv", stdin=stdin).code == 0
+    assert tagtopic(*command, "--kinds", "author", "-o", tmp_path / "tags.csv", stdin=stdin).code == 0
     assert (tmp_path / "tags.csv").read_text().startswith("id,rank,tag,probability\nx,1,author:Ada,")
     assert "author:Mary" in tagtopic(*command, "--method", "likelihood", stdin=stdin).out
     assert "no tags of kind 'venue'" in tagtopic(*command, "--kinds", "venue", stdin=stdin).err
@@ -238,7 +238,8 @@ def test_predict_uses_given_tags_and_says_why(tagtopic: Command, model: Path) ->
 
 
 def test_predicted_tags_of_plain_text(tagtopic: Command, model: Path) -> None:
-    found: Any = tagtopic("predict", model, "-", "--json", stdin="Engine! gear, wheel.\na storm; lightning").json
+    stdin = "Engine! gear, wheel.\na storm; lightning"
+    found: Any = tagtopic("predict", model, "-", "--kinds", "author", "--json", stdin=stdin).json
     assert [document["tags"][0]["tag"] for document in found] == ["author:Ada", "author:Mary"]
 
 

@@ -1,12 +1,23 @@
 """Draws of tag weights from known posteriors."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from tagtopic._core.arrays import Float64s
 from tagtopic.inference.own_words import no_own_words
 from tagtopic.inference.types import Documents, KernelParameters, LeaveOneOut, OwnWordEntries
-from tagtopic.inference.weight_draws import document_seed, draw_categorical, draw_dirichlet, draw_weights
+from tagtopic.inference.weight_draws import (
+    GROUP,
+    document_seed,
+    draw_categorical,
+    draw_dirichlet,
+    draw_weights,
+    entries_by_count,
+    groups_of_equal_counts,
+    shifted_log_likelihood,
+)
 
 EMPTY = LeaveOneOut(np.empty(0), np.empty(0), np.empty(0))
 NONE = np.empty(0)
@@ -36,6 +47,31 @@ def test_weights_of_known_words_are_dirichlet() -> None:
         error = np.sqrt(share * (1 - share) / (xi.sum() + 1))  # the standard deviation of one draw
         assert np.all(np.abs(draws.mean(axis=0) - share) < 8 * error / np.sqrt(len(draws)))  # draws are correlated
         np.testing.assert_allclose(draws.std(axis=0), error, rtol=0.15)
+
+
+@pytest.mark.parametrize("smallest", [1e-3, 1e-40])  # the product of some words underflows in the second case
+def test_log_likelihood_by_groups_of_equal_counts(smallest: float) -> None:
+    random = np.random.default_rng(0)
+    n = 3 * GROUP + 5
+    counts = np.sort(random.choice([1.0, 1.0, 1.0, 2.0, 3.0, 0.5], n))
+    probabilities = 10 ** random.uniform(np.log10(smallest), 0, n)
+    shift = probabilities * random.uniform(-1, 1, n)
+    probabilities[0], shift[0] = 1e-5, -2e-5  # rounding may make a probability negative
+    groups = groups_of_equal_counts(counts)
+    assert groups[0] == 0
+    assert groups[-1] == n
+    assert np.diff(groups).max() <= GROUP
+    assert all(len(set(counts[a:b])) == 1 for a, b in pairwise(groups))
+    expected = counts @ np.log(np.maximum(probabilities + 0.7 * shift, 1e-300))
+    assert shifted_log_likelihood(0.7, groups, counts, probabilities, shift) == pytest.approx(expected, rel=1e-12)
+
+
+def test_entries_are_in_the_order_of_their_counts() -> None:
+    counts = np.array([9, 3, 1, 2, 1, 3], np.int32)
+    documents = Documents(
+        np.array([0, 1, 6]), np.arange(6, dtype=np.int32), counts, np.array([0, 0, 0]), np.empty(0, np.int32)
+    )
+    assert entries_by_count(documents, 1).tolist() == [2, 4, 3, 1, 5]
 
 
 def test_draws_depend_on_the_seed_only() -> None:

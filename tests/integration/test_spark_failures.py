@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,7 +129,8 @@ def kill_executor(cluster: SparkCluster, pid: int) -> None:
 
 def kill_worker(cluster: SparkCluster, pid: int) -> None:
     for process in cluster.processes_of(worker_of(cluster, pid)):
-        os.kill(process, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # ended when its parent was killed
+            os.kill(process, signal.SIGKILL)
 
 
 def assert_close(one: Parameters, other: Parameters, relative: float) -> None:

@@ -25,7 +25,7 @@ import math
 
 import numpy as np
 
-from tagtopic._core.arrays import Float64s
+from tagtopic._core.arrays import Float64s, Int64s
 from tagtopic._core.jit import compiled
 from tagtopic.inference.types import Documents, KernelParameters, OwnWordEntries
 
@@ -39,7 +39,7 @@ MAX_LOG_ODDS = 700.0
 """The largest log odds of a share: beyond it the exponential overflows."""
 
 GROUP = 16
-"""Words that occur once whose probabilities are multiplied before a logarithm is taken of the product."""
+"""Words with the same count whose probabilities are multiplied before a logarithm is taken of the product."""
 
 LEAST_PRODUCT = 1e-290
 """A smaller product may have underflowed."""
@@ -117,69 +117,92 @@ def draw_latent_topics(
 
 
 @compiled
-def group_log_likelihood(first: int, last: int, share: float, probabilities: Float64s, shift: Float64s) -> float:
-    """Return ``log(probabilities + share * shift)[first:last].sum()``, by one logarithm unless the product is tiny."""
+def entries_by_count(documents: Documents, d: int) -> Int64s:
+    """Return the document's word entries in ascending order of their counts, of which few differ."""
+    first, last = documents.word_starts[d], documents.word_starts[d + 1]
+    entries, n = np.empty(last - first, np.int64), 0
+    before = -np.inf
+    while n < last - first:
+        least = np.inf
+        for p in range(first, last):
+            if documents.counts[p] > before:
+                least = min(least, float(documents.counts[p]))
+        for p in range(first, last):
+            if documents.counts[p] == least:
+                entries[n] = p
+                n += 1
+        before = least
+    return entries
+
+
+@compiled
+def groups_of_equal_counts(counts: Float64s) -> Int64s:
+    """Return the starts of groups of at most GROUP words with the same count, from counts in order; then their end."""
+    starts, n = np.zeros(counts.shape[0] + 1, np.int64), 0
+    for i in range(1, counts.shape[0] + 1):
+        if i == counts.shape[0] or counts[i] != counts[starts[n]] or i - starts[n] == GROUP:
+            n += 1
+            starts[n] = i
+    return starts[: n + 1]
+
+
+@compiled
+def group_product(first: int, last: int, share: float, probabilities: Float64s, shift: Float64s) -> float:
+    """Return ``maximum(probabilities + share * shift, 0)[first:last].prod()``."""
     product = 1.0
     for i in range(first, last):
         product *= max(probabilities[i] + share * shift[i], 0.0)
-    if product > LEAST_PRODUCT:
-        return math.log(product)
-    value = 0.0
-    for i in range(first, last):
-        value += math.log(max(probabilities[i] + share * shift[i], 1e-300))
-    return value
+    return product
 
 
 @compiled
 def shifted_log_likelihood(
-    share: float, n_single: int, counts: Float64s, probabilities: Float64s, shift: Float64s
+    share: float, groups: Int64s, counts: Float64s, probabilities: Float64s, shift: Float64s
 ) -> float:
-    """Return ``counts @ log(probabilities + share * shift)``, where the first ``n_single`` counts are 1."""
-    value, whole = 0.0, n_single - n_single % GROUP
-    for first in range(0, whole, GROUP):
-        value += group_log_likelihood(first, first + GROUP, share, probabilities, shift)
-    if whole < n_single:
-        value += group_log_likelihood(whole, n_single, share, probabilities, shift)
-    for i in range(n_single, counts.shape[0]):
-        value += counts[i] * math.log(max(probabilities[i] + share * shift[i], 1e-300))
+    """Return ``counts @ log(maximum(probabilities + share * shift, 1e-300))``, by one logarithm for each group."""
+    value = 0.0
+    for group in range(groups.shape[0] - 1):
+        first, last = groups[group], groups[group + 1]
+        product = group_product(first, last, share, probabilities, shift)
+        if product > LEAST_PRODUCT:
+            value += counts[first] * math.log(product)
+        else:
+            for i in range(first, last):
+                value += counts[i] * math.log(max(probabilities[i] + share * shift[i], 1e-300))
     return value
 
 
 @compiled
 def pair_log_posterior(
-    odds: float, first: float, second: float, n_single: int, counts: Float64s, probabilities: Float64s, shift: Float64s
+    odds: float, first: float, second: float, groups: Int64s, counts: Float64s, probabilities: Float64s, shift: Float64s
 ) -> float:
     """Return the log posterior of the log odds of two tags with these priors, up to a constant.
 
     ``probabilities`` are those of the words if the second tag has the whole joint weight, ``shift`` is their change if
-    the first has it. The first ``n_single`` counts are 1.
+    the first has it. ``groups`` are those of equal counts.
     """
     share = 1.0 / (1.0 + math.exp(-odds))
     value = -first * math.log1p(math.exp(-odds)) - second * math.log1p(math.exp(odds))
-    return value + shifted_log_likelihood(share, n_single, counts, probabilities, shift)
+    return value + shifted_log_likelihood(share, groups, counts, probabilities, shift)
 
 
 @compiled
 def draw_log_odds(
-    odds: float, first: float, second: float, n_single: int, counts: Float64s, probabilities: Float64s, shift: Float64s
+    odds: float, first: float, second: float, groups: Int64s, counts: Float64s, probabilities: Float64s, shift: Float64s
 ) -> float:
     """Draw the next log odds of the first tag against the second, by slice sampling with stepping out."""
-    level = pair_log_posterior(odds, first, second, n_single, counts, probabilities, shift)
+    level = pair_log_posterior(odds, first, second, groups, counts, probabilities, shift)
     level += math.log(1.0 - np.random.random())  # noqa: NPY002
     low = odds - SLICE_WIDTH * np.random.random()  # noqa: NPY002
     high = low + SLICE_WIDTH
-    while (
-        low > -MAX_LOG_ODDS and pair_log_posterior(low, first, second, n_single, counts, probabilities, shift) > level
-    ):
+    while low > -MAX_LOG_ODDS and pair_log_posterior(low, first, second, groups, counts, probabilities, shift) > level:
         low -= SLICE_WIDTH
-    while (
-        high < MAX_LOG_ODDS and pair_log_posterior(high, first, second, n_single, counts, probabilities, shift) > level
-    ):
+    while high < MAX_LOG_ODDS and pair_log_posterior(high, first, second, groups, counts, probabilities, shift) > level:
         high += SLICE_WIDTH
     low, high = max(low, -MAX_LOG_ODDS), min(high, MAX_LOG_ODDS)
     while high - low > 1e-9:
         drawn = low + (high - low) * np.random.random()  # noqa: NPY002
-        if pair_log_posterior(drawn, first, second, n_single, counts, probabilities, shift) > level:
+        if pair_log_posterior(drawn, first, second, groups, counts, probabilities, shift) > level:
             return drawn
         if drawn < odds:
             low = drawn
@@ -190,7 +213,7 @@ def draw_log_odds(
 
 @compiled
 def redraw_pair(
-    a: int, b: int, prior: Float64s, by_tag: Float64s, n_single: int, counts: Float64s, weights: Float64s,
+    a: int, b: int, prior: Float64s, by_tag: Float64s, groups: Int64s, counts: Float64s, weights: Float64s,
     probabilities: Float64s, shift: Float64s,
 ) -> None:  # fmt: skip
     """Draw how tags a and b divide their joint weight; ``shift`` is a working array."""
@@ -201,7 +224,7 @@ def redraw_pair(
         shift[i] = both * (by_tag[a, i] - by_tag[b, i])
         probabilities[i] -= weights[a] * (by_tag[a, i] - by_tag[b, i])
     odds = min(max(math.log(weights[a]) - math.log(weights[b]), -MAX_LOG_ODDS), MAX_LOG_ODDS)
-    odds = draw_log_odds(odds, prior[a], prior[b], n_single, counts, probabilities, shift)
+    odds = draw_log_odds(odds, prior[a], prior[b], groups, counts, probabilities, shift)
     weights[a], weights[b] = both / (1.0 + math.exp(-odds)), both / (1.0 + math.exp(odds))
     for i in range(counts.shape[0]):
         probabilities[i] += shift[i] * (weights[a] / both)
@@ -291,7 +314,7 @@ def draw_weights(
     """Draw the tag weights of document d into ``draws`` (draws, tags), the latent tag last if there is one."""
     np.random.seed(document_seed(documents, d, seed))  # noqa: NPY002
     n_draws, size = draws.shape
-    first, n_words = documents.word_starts[d], documents.word_starts[d + 1] - documents.word_starts[d]
+    n_words = documents.word_starts[d + 1] - documents.word_starts[d]
     tags = documents.tags[documents.tag_starts[d] : documents.tag_starts[d + 1]]
     n_tags, n_topics = tags.shape[0], parameters.psi.shape[1]
     psi, counts = np.empty((n_words, n_topics)), np.empty(n_words)
@@ -299,26 +322,18 @@ def draw_weights(
     row = parameters.mu / parameters.mu.sum()
     for j in range(n_tags):
         prior[j] = parameters.pi[tags[j]]
-    order, n_single = np.empty(n_words, np.int64), 0  # words that occur once come first
+    entries = entries_by_count(documents, d)
     for i in range(n_words):
-        if documents.counts[first + i] == 1:
-            order[n_single] = first + i
-            n_single += 1
-    n_repeated = 0
-    for i in range(n_words):
-        if documents.counts[first + i] != 1:
-            order[n_single + n_repeated] = first + i
-            n_repeated += 1
-    for i in range(n_words):
-        psi[i] = parameters.psi[documents.words[order[i]]]
-        counts[i] = documents.counts[order[i]]
+        psi[i] = parameters.psi[documents.words[entries[i]]]
+        counts[i] = documents.counts[entries[i]]
         for j in range(size):
             for k in range(n_topics):
                 by_tag[j, i] += (parameters.tag_rows[tags[j], k] if j < n_tags else row[k]) * psi[i, k]
         if own_words.starts.shape[0] > 0:
-            entry = order[i] - documents.word_starts[0]
+            entry = entries[i] - documents.word_starts[0]
             for c in range(own_words.starts[entry], own_words.starts[entry + 1]):
                 by_tag[own_words.positions[c], i] += parameters.omega[own_words.pairs[c]]
+    groups = groups_of_equal_counts(counts)
     weights = prior / prior.sum()
     probabilities, shift, by_topics = np.empty(n_words), np.empty(n_words), np.empty(n_words)
     for draw in range(-burn_in, n_draws):
@@ -344,6 +359,6 @@ def draw_weights(
         for a in range(size):
             b = int(np.random.random() * (size - 1))  # noqa: NPY002
             if size > 1:
-                redraw_pair(a, b + 1 if b >= a else b, prior, by_tag, n_single, counts, weights, probabilities, shift)
+                redraw_pair(a, b + 1 if b >= a else b, prior, by_tag, groups, counts, weights, probabilities, shift)
         if draw >= 0:
             draws[draw] = weights

@@ -179,7 +179,7 @@ def test_missing_files_are_errors(tmp_path: Path) -> None:
     (tmp_path / "file.doc").write_text("")
     with pytest.raises(ValueError, match="does not say what format"):
         Corpus.read(tmp_path / "file.doc")
-    with pytest.raises(ValueError, match="no format 'word'; there are arrow, csv"):
+    with pytest.raises(ValueError, match="no format 'word'; there are arff, arrow, csv"):
         Corpus.read(tmp_path / "file.doc", format="word")
     for wrong in (3, None, [], [1], object(), {"text": "a"}):
         with pytest.raises(TypeError, match="cannot be read: expected a path"):

@@ -68,7 +68,7 @@ def read_corpus(source: Any, arguments: Mapping[str, Any]) -> Corpus:
 
 def _multilabel_file(source: Any, options: ReadOptions) -> Path | None:
     """Return the file of a source in one of the formats of multi-label data sets, if it is one."""
-    if not _is_path(source) and not _is_list_of_paths(source):
+    if _is_standard_input(source) or not (_is_path(source) or _is_list_of_paths(source)):
         return None
     if options.format not in (None, *multilabel.FORMATS):
         return None
@@ -201,7 +201,7 @@ class Reader:
 
     def read(self, source: Any, *, needs_word_order: bool = False) -> Iterator[DocumentBatch]:
         """Return the batches of any source that `Corpus.read` accepts."""
-        if hasattr(source, "read") or (isinstance(source, str) and source == "-"):
+        if hasattr(source, "read") or _is_standard_input(source):
             return self._read_stream(_standard_input() if isinstance(source, str) else source)
         table = None if _is_path(source) else tables.frame_table(source)
         if table is not None:
@@ -383,6 +383,10 @@ def _standard_input() -> IO[bytes]:
     if sys.stdin is None:
         raise ReadError("standard input is closed: there is nothing to read from it")
     return sys.stdin.buffer
+
+
+def _is_standard_input(source: Any) -> bool:
+    return isinstance(source, str) and source == "-"
 
 
 def _is_list_of_paths(source: Any) -> bool:
