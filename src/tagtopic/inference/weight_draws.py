@@ -162,7 +162,7 @@ def shifted_log_likelihood(
     """Return ``counts @ log(maximum(probabilities + share * shift, 1e-300))``, by one logarithm for each group."""
     value = 0.0
     for group in range(groups.shape[0] - 1):
-        first, last = groups[group], groups[group + 1]
+        first, last = int(groups[group]), int(groups[group + 1])
         product = group_product(first, last, share, probabilities, shift)
         if product > LEAST_PRODUCT:
             value += counts[first] * math.log(product)
