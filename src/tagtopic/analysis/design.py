@@ -223,12 +223,52 @@ def make_design(formula: str, corpus: Corpus, data: Any = None, *, words: Any = 
         If columns of a covariate with one value per document are linear combinations of others.
     """
     require("formulaic", extra="analysis", purpose="a formula of effects")
+    terms = _parse(formula)
+    variables = set[str]().union(*(_variables_of_term(term) for term in terms))
+    if not variables:
+        raise ValueError(f"the formula {formula!r} has no covariate")
+    names = sorted(variables)
+    covariates, documents = _find_covariates(names, terms, corpus, data, words, max_levels)
+    members = {name: covariate for name, covariate in covariates.items() if isinstance(covariate, Members)}
+    _check_members_alone(terms, members)
+    ordinary = [term for term in terms if not _variables_of_term(term) & members.keys()]
+    made, spec = _made_by_formulaic(formula, ordinary, covariates, corpus.ids, documents)
+    column_names = [*map(str, spec.column_names)]
+    term_columns = [(_variables_of_term(term), list(indices)) for term, indices in spec.term_indices.items()]
+    blocks, member_columns = [made], {}
+    for name, covariate in members.items():
+        first = len(column_names)
+        column_names += [f"{name}[{level}]" for level in covariate.levels]
+        member_columns[name] = (first, len(column_names))
+        term_columns.append((frozenset([name]), list(range(first, len(column_names)))))
+        blocks.append(covariate.matrix)
+    if len(column_names) > MAX_COLUMNS:
+        raise ValueError(
+            f"the formula {formula!r} has {len(column_names):,} columns, more than {MAX_COLUMNS:,}: see max_levels"
+        )
+    matrix = sp.csc_array(sp.hstack(blocks, format="csc"))
+    intercept = column_names.index("Intercept") if "Intercept" in column_names else None
+    centres, scales = _standardisation(matrix, intercept)
+    standard = scaled(matrix, centres, scales)
+    dependent = _confounded_columns(standard, intercept, term_columns, made.shape[1])
+    notes = [] if len(documents) == len(corpus) else [_missing_note(len(corpus) - len(documents), len(corpus), names)]
+    if dependent:
+        notes.append(_confounded_note([column_names[column] for column in dependent]))
+        if dependent[0] < made.shape[1]:  # tags that always occur together are no mistake in a formula
+            warnings.warn(f"{formula!r}: {notes[-1]}", stacklevel=2)
+    return Design(
+        formula, standard, tuple(column_names), documents, covariates, intercept, centres,
+        scales, tuple(notes), spec, member_columns, term_columns,
+    )  # fmt: skip
+
+
+def _parse(formula: str) -> list[Any]:
+    """The terms of a formula."""
     from formulaic import Formula
     from formulaic.errors import FormulaicError
 
     try:
-        parsed = Formula(formula)
-        terms = list(parsed)
+        terms = list(Formula(formula))
     except (FormulaicError, SyntaxError, AttributeError, TypeError) as error:
         reason = "'.' is not supported: name the covariates" if "`.`" in str(error) else _one_line(error)
         raise ValueError(f"the formula {formula!r} is invalid: {reason}") from None
@@ -236,82 +276,70 @@ def make_design(formula: str, corpus: Corpus, data: Any = None, *, words: Any = 
         raise ValueError(
             f"the formula {formula!r} has a left side or parts: give the covariates only, such as 'year + venue'"
         )
-    by_term = [(term, frozenset(name for factor in term.factors for name in variables_of(factor))) for term in terms]
+    return terms
+
+
+def _variables_of_term(term: Any) -> frozenset[str]:
+    return frozenset(name for factor in term.factors for name in variables_of(factor))
+
+
+def _find_covariates(
+    names: Sequence[str], terms: Sequence[Any], corpus: Corpus, data: Any, words: Any, max_levels: int
+) -> tuple[dict[str, Covariate], Int64s]:
+    """The covariates of the documents that have words and values of all of them, and these documents."""
     columns = columns_of(data, len(corpus))
-    names = sorted(set().union(*(variables for _, variables in by_term)))
-    if not names:
-        raise ValueError(f"the formula {formula!r} has no covariate")
-    covariates = {name: find_covariate(name, corpus, columns, max_levels) for name in names}
+    found = {name: find_covariate(name, corpus, columns, max_levels) for name in names}
     kept = np.ones(len(corpus), bool) if words is None else np.asarray(words) > 0
-    for covariate in covariates.values():
+    for covariate in found.values():
         if isinstance(covariate, Number):
             kept = kept & np.isfinite(covariate.values)
     documents = np.flatnonzero(kept)
     if len(documents) < 2:
         raise ValueError(f"{len(documents)} of {len(corpus)} documents have words and values of {', '.join(names)}")
-    covariates = {name: _taken(covariate, documents) for name, covariate in covariates.items()}
+    covariates = {name: _taken(covariate, documents) for name, covariate in found.items()}
     for name in _names_with_levels(terms):
         covariate = covariates[name]
         if isinstance(covariate, Number):
             covariates[name] = levels_of(covariate, max_levels)
     for name, covariate in covariates.items():
         _check_varies(name, covariate)
-    members = [name for name in names if isinstance(covariates[name], Members)]
-    for term, variables in by_term:
-        alone = len(term.factors) == 1 and term.factors[0].expr in members
-        if set(members) & variables and not alone:
-            several = next(iter(set(members) & variables))
+    return covariates, documents
+
+
+def _check_members_alone(terms: Sequence[Any], members: Mapping[str, Members]) -> None:
+    for term in terms:
+        several = members.keys() & _variables_of_term(term)
+        if several and not (len(term.factors) == 1 and term.factors[0].expr in members):
             raise ValueError(
-                f"documents have several tags of kind {several!r}, which can only be a term of its own: {term} is not"
+                f"documents have several tags of kind {min(several)!r}, which can only be a term of its own: "
+                f"{term} is not"
             )
-    ordinary = [term for term, variables in by_term if not variables & set(members)]
-    frame = _frame({name: c for name, c in covariates.items() if name not in members}, np.arange(len(documents)))
+
+
+def _made_by_formulaic(
+    formula: str, terms: Sequence[Any], covariates: Mapping[str, Covariate], ids: Sequence[str], documents: Int64s
+) -> tuple[Any, Any]:
+    """The columns of terms that formulaic makes, and its description of them."""
+    from formulaic import Formula
+    from formulaic.errors import FormulaicError
+
+    frame = _frame({n: c for n, c in covariates.items() if not isinstance(c, Members)}, np.arange(len(documents)))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = Formula(ordinary).get_model_matrix(frame, output="sparse", context={}, na_action="ignore")
+            made = Formula(list(terms)).get_model_matrix(frame, output="sparse", context={}, na_action="ignore")
     except (FormulaicError, ValueError, TypeError, KeyError) as error:
         raise ValueError(f"the formula {formula!r} cannot be computed: {_one_line(error)}") from None
-    spec = made.model_spec
-    column_names = [*map(str, spec.column_names)]
     found = sp.csr_array(made, dtype=np.float64)
     bad = np.flatnonzero(~np.isfinite(found.data))
     if len(bad):
-        column = column_names[int(found.indices[bad[0]])]
+        column = made.model_spec.column_names[int(found.indices[bad[0]])]
         n_bad, row = int((found.indices[bad] == found.indices[bad[0]]).sum()), owners_of(found.indptr)[bad[0]]
         raise ValueError(
             f"the formula {formula!r} cannot be computed: {column} is not a finite number for {n_bad:,} of "
-            f"{len(documents):,} documents, such as document {corpus.ids[int(documents[row])]!r}"
+            f"{len(documents):,} documents, such as document {ids[int(documents[row])]!r}"
         )
-    term_columns = [
-        (frozenset(name for factor in term.factors for name in variables_of(factor)), list(indices))
-        for term, indices in spec.term_indices.items()
-    ]
-    blocks, member_columns, width = [found], {}, len(column_names)
-    for name in members:
-        covariate = covariates[name]
-        assert isinstance(covariate, Members)
-        member_columns[name] = (width, width + len(covariate.levels))
-        term_columns.append((frozenset([name]), list(range(*member_columns[name]))))
-        column_names += [f"{name}[{level}]" for level in covariate.levels]
-        blocks.append(covariate.matrix)
-        width += len(covariate.levels)
-    if width > MAX_COLUMNS:
-        raise ValueError(f"the formula {formula!r} has {width:,} columns, more than {MAX_COLUMNS:,}: see max_levels")
-    matrix = sp.csc_array(sp.hstack(blocks, format="csc"))
-    intercept = column_names.index("Intercept") if "Intercept" in column_names else None
-    centres, scales = _standardisation(matrix, intercept)
-    standard = scaled(matrix, centres, scales)
-    dependent = _confounded_columns(standard, intercept, term_columns, len(spec.column_names))
-    notes = [] if len(documents) == len(corpus) else [_missing_note(len(corpus) - len(documents), len(corpus), names)]
-    if dependent:
-        notes.append(_confounded_note([column_names[column] for column in dependent]))
-        if dependent[0] < len(spec.column_names):  # tags that always occur together are no mistake in a formula
-            warnings.warn(f"{formula!r}: {notes[-1]}", stacklevel=2)
-    return Design(
-        formula, standard, tuple(column_names), documents, covariates, intercept, centres,
-        scales, tuple(notes), spec, member_columns, term_columns,
-    )  # fmt: skip
+    return found, made.model_spec
 
 
 def variables_of(factor: Any) -> set[str]:

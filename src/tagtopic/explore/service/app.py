@@ -101,62 +101,61 @@ def create_app(
     app.include_router(annif.router(explorer, executor, limits))
     app.include_router(html.router())
 
+    _add_error_handlers(app, html, limits)
+    return app
+
+
+def _add_error_handlers(app: FastAPI, html: pages.Pages, limits: Limits) -> None:
+    """Answer errors in one sentence: as JSON where the path is the API's, as a page elsewhere."""
+
     async def respond(request: Request, code: int, message: str, headers: dict[str, str] | None = None) -> Response:
         if request.url.path.startswith(("/api/", annif.PREFIX)):
             return JSONResponse({"detail": message}, code, headers)
         return HTMLResponse(html.error_page(code, message), code, headers)
 
-    @app.exception_handler(NotFoundError)
-    async def _not_found(request: Request, error: NotFoundError) -> Response:
-        return await respond(request, 404, str(error))
+    def answer(
+        error_type: type[Exception],
+        code: int,
+        message: Callable[[Exception], str] = str,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        async def handler(request: Request, error: Exception) -> Response:
+            return await respond(request, code, message(error), headers)
 
-    @app.exception_handler(ConflictError)
-    async def _conflict(request: Request, error: ConflictError) -> Response:
-        return await respond(request, 409, str(error))
+        app.add_exception_handler(error_type, handler)
 
-    @app.exception_handler(ReviewUnavailableError)
-    async def _unavailable(request: Request, error: ReviewUnavailableError) -> Response:
-        return await respond(request, 503, str(error), {"Retry-After": "3"})
-
-    @app.exception_handler(PendingError)
-    async def _pending(request: Request, error: PendingError) -> Response:
-        return await respond(request, 503, str(error), {"Retry-After": "3"})
-
-    @app.exception_handler(ValueError)
-    async def _bad_value(request: Request, error: ValueError) -> Response:
+    async def bad_value(request: Request, error: Exception) -> Response:
         if not _is_own_error(error):
             raise error
         return await respond(request, 422, str(error))
 
-    @app.exception_handler(RequestValidationError)
-    async def _bad_request(request: Request, error: RequestValidationError) -> Response:
-        return await respond(request, 422, _first_error(error))
-
-    @app.exception_handler(RequestTimeoutError)
-    async def _timeout(request: Request, error: RequestTimeoutError) -> Response:
-        message = f"this took longer than {limits.seconds:g} seconds: ask for less at a time, or again later"
-        return await respond(request, 503, message, {"Retry-After": "10"})
-
-    @app.exception_handler(QueueFullError)
-    async def _queue_full(request: Request, error: QueueFullError) -> Response:
-        return await respond(request, 503, "too many requests are waiting: ask again in a moment", {"Retry-After": "1"})
-
-    @app.exception_handler(HTTPException)
-    async def _http(request: Request, error: HTTPException) -> Response:
+    async def http_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
         message = MESSAGES.get(error.status_code, str(error.detail))
         return await respond(request, error.status_code, message, dict(error.headers or {}))
 
-    return app
+    too_long = f"this took longer than {limits.seconds:g} seconds: ask for less at a time, or again later"
+    too_many = "too many requests are waiting: ask again in a moment"
+    answer(NotFoundError, 404)
+    answer(ConflictError, 409)
+    answer(ReviewUnavailableError, 503, headers={"Retry-After": "3"})
+    answer(PendingError, 503, headers={"Retry-After": "3"})
+    answer(RequestValidationError, 422, _first_error)
+    answer(RequestTimeoutError, 503, lambda _: too_long, {"Retry-After": "10"})
+    answer(QueueFullError, 503, lambda _: too_many, {"Retry-After": "1"})
+    app.add_exception_handler(ValueError, bad_value)
+    app.add_exception_handler(HTTPException, http_error)
 
 
-def _is_own_error(error: ValueError) -> bool:
+def _is_own_error(error: Exception) -> bool:
     """Whether tagtopic raised it: its message is about the request. A library's ValueError is an internal error."""
     frames = list(walk_tb(error.__traceback__))
     return bool(frames) and frames[-1][0].f_globals.get("__name__", "").startswith("tagtopic.")
 
 
-def _first_error(error: RequestValidationError) -> str:
+def _first_error(error: Exception) -> str:
     """The first validation error, with its location."""
+    assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     location = ".".join(str(part) for part in first["loc"] if not isinstance(part, str) or len(part) < 100)
     return f"{location}: {first['msg']}"
