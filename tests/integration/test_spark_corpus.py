@@ -131,6 +131,26 @@ def test_the_fingerprint_of_a_frame_does_not_depend_on_partitions(
         np.testing.assert_array_equal(joined.word_counts(), expected.word_counts())
 
 
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_the_shuffle_of_a_frame_is_computed_once(
+    rows: list[dict[str, Any]], context: Any, spark_engine: Callable[..., Any]
+) -> None:
+    from pyspark.sql import SparkSession
+
+    computed = context.accumulator(0)
+
+    def counted(row: dict[str, Any]) -> tuple[str, str]:
+        computed.add(1)
+        return row["id"], row["body"]
+
+    pairs = context.parallelize(rows, 2).map(counted)
+    frame = SparkSession(context).createDataFrame(pairs, "id string, body string").repartition(3)
+    with spark_engine().read(frame, text="body", id="id", tags=(), bigrams=0.0, bigram_min_count=4) as corpus:
+        assert len(corpus) == len(rows)
+        assert corpus.words
+    assert computed.value == len(rows)
+
+
 def test_documents_of_lost_executors_are_read_again(
     parquet: Path, cluster: SparkCluster, spark_engine: Callable[..., Any]
 ) -> None:

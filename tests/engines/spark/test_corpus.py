@@ -43,8 +43,8 @@ class HereRDD:
             lambda: [[pair for part in self.make() for pair in part if place(pair[0]) == i] for i in range(n)]
         )
 
-    def cleanShuffleDependencies(self) -> None:
-        pass
+    _jrdd = SimpleNamespace(rdd=lambda: SimpleNamespace(dependencies=lambda: SimpleNamespace(isEmpty=lambda: True)))
+    """Nothing to remove: nothing is written."""
 
     def cache(self) -> HereRDD:
         made = self.make()

@@ -27,7 +27,14 @@ from tagtopic.engines.distributed.tasks import (
     StoreReceived,
     Task,
 )
-from tagtopic.engines.spark.context import broadcast, check_executors, executors_of, job_errors, wait_for_executors
+from tagtopic.engines.spark.context import (
+    broadcast,
+    check_executors,
+    executors_of,
+    job_errors,
+    remove_shuffle,
+    wait_for_executors,
+)
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
@@ -222,8 +229,7 @@ class SparkExecutors:
                 else:
                     return
             finally:
-                # otherwise the files stay until Java collects garbage, which it has no reason to do soon
-                shuffled.cleanShuffleDependencies()
+                remove_shuffle(shuffled)
             self.run(repair, step)
         raise _unstable()
 

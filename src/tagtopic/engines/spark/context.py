@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tagtopic._version import __version__
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import RDD, SparkContext
     from pyspark.core.broadcast import Broadcast
     from pyspark.sql import SparkSession
 
@@ -56,6 +56,7 @@ _checked: set[str] = set()
 
 
 TRACEBACK = "Traceback (most recent call last)"
+CAUSED_BY = "Caused by: "
 
 MACHINE = re.compile(r"\(TID \d+\) \((\S+) executor \S+\)")
 """The machine of a failed task in a message of Spark's."""
@@ -178,7 +179,8 @@ def _cause(text: str) -> tuple[str, str]:
         return line, line.partition("Error: ")[2] or line
     java = (line.removeprefix(": ") for line in lines if line.startswith(": "))
     line = next(java, lines[0] if lines else "")
-    return line, line
+    causes = [line.removeprefix(CAUSED_BY) for line in lines if line.startswith(CAUSED_BY)]
+    return line, f"{line} (caused by {causes[-1]})" if causes else line
 
 
 def context_of(session: Any) -> SparkContext:
@@ -205,6 +207,24 @@ def session_of(given: Any, context: SparkContext) -> SparkSession:
     from pyspark.sql import SparkSession
 
     return given if isinstance(given, SparkSession) else SparkSession(context)
+
+
+def remove_shuffle(shuffled: RDD[Any]) -> None:
+    """Remove the files of an RDD's last shuffle.
+
+    ``RDD.cleanShuffleDependencies`` also removes those of earlier shuffles, in the background: a frame that is read
+    again would be computed anew, or be an error if its files are removed after that has begun. Without either they stay
+    until Java collects garbage, which it has no reason to do soon.
+    """
+    java: Any = shuffled._jrdd.rdd()
+    while not (dependencies := java.dependencies()).isEmpty():
+        dependency = dependencies.head()
+        if dependency.getClass().getSimpleName() == "ShuffleDependency":
+            cleaner = java.sparkContext().cleaner()
+            if cleaner.isDefined():
+                cleaner.get().doCleanupShuffle(dependency.shuffleId(), False)
+            return
+        java = dependency.rdd()
 
 
 def executors_of(context: SparkContext) -> frozenset[str]:

@@ -60,7 +60,7 @@ from tagtopic.engines.distributed.vocabulary import (
     merge_arrays,
 )
 from tagtopic.engines.spark.cluster import SourcePlacement, SparkExecutors
-from tagtopic.engines.spark.context import broadcast, job_errors
+from tagtopic.engines.spark.context import broadcast, job_errors, remove_shuffle
 from tagtopic.engines.spark.source import Source
 
 if TYPE_CHECKING:
@@ -395,7 +395,7 @@ class ClusterPasses:
             with job_errors():
                 return list(self.context.runJob(shuffled, add, list(range(self.n_buckets))))
         finally:
-            shuffled.cleanShuffleDependencies()
+            remove_shuffle(shuffled)
             shared.destroy()
 
 
@@ -409,7 +409,7 @@ def choose_vocabulary(
     try:
         return _choose(context, source, shuffled, n_buckets, request, rules, tag_rules)
     finally:
-        shuffled.cleanShuffleDependencies()
+        remove_shuffle(shuffled)
 
 
 def _choose(
