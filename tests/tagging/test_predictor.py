@@ -73,6 +73,18 @@ def test_probabilities_are_calibrated(model: TWDA) -> None:
     assert right[given > 0.5].mean() > 0.5 > right[given < 0.2].mean()
 
 
+@pytest.mark.parametrize(("n_tags", "size"), [(2, 300), (3, 20), (20, 15)])
+def test_tags_that_are_equally_frequent_and_unrelated_to_the_text_have_their_share(n_tags: int, size: int) -> None:
+    random = np.random.default_rng(0)
+    tags = random.permutation(np.repeat(np.arange(n_tags), size))
+    counts = random.poisson(0.1, (len(tags) + 100, 200))
+    counts[:, 0] += 1
+    predictor = TagPredictor(n_jobs=1).fit(counts[: len(tags)], tags=[[f"{tag}"] for tag in tags])
+    probabilities = predictor.predict_proba(counts[len(tags) :], n_tags).toarray()
+    assert probabilities.sum(axis=1).mean() == pytest.approx(1, abs=0.15)
+    assert probabilities.max() < 0.9
+
+
 def test_tags_are_sorted_by_probability_and_do_not_depend_on_the_tags_of_the_documents(model: TWDA) -> None:
     untagged = Corpus.from_counts(TEST.counts, words=TEST.words)
     found = model.predict_tags(TEST[:20])

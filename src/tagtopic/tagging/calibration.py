@@ -13,7 +13,7 @@ cross-validation.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from tagtopic._core.arrays import Float64s, Floats, Int32s
 from tagtopic._core.parallel import cut_rows, one_blas_thread
 from tagtopic.tagging.evidence import N_CANDIDATES, Evidence, gather_evidence
-from tagtopic.tagging.features import EVIDENCE_FEATURES, N_FEATURES, write_features
+from tagtopic.tagging.features import EVIDENCE_FEATURES, FEATURES, N_FEATURES, write_features
 from tagtopic.tagging.logistic import fit_logistic
 from tagtopic.tagging.regressions import TagRegressions
 from tagtopic.tagging.training_index import TrainingIndex, queries_from_vectors
@@ -42,6 +42,12 @@ IDENTITY = np.array([0.0, 1.0, 0.0])
 """The calibration that leaves log odds unchanged."""
 
 MIN_SLOPE = 0.05
+
+LOG_FREQUENCY = FEATURES.index("log_frequency")
+FREQUENCY_PRODUCTS = [FEATURES.index(name) for name in ("name_overlap_x_log_frequency", "margin_x_log_frequency")]
+
+MIN_SPREAD = 0.5
+"""Spread of the tags' frequencies from which they are evidence, relative to that of a Poisson distribution."""
 
 FALLBACK_FEATURES = [EVIDENCE_FEATURES.index(name) for name in ("relative_centroid", "relative_knn_vote")]
 """Features with a fixed coefficient where all examples have the same label."""
@@ -103,7 +109,7 @@ def fit_combination(
     learnt = []
     sizes = n_kinds, len(index.tag_counts)
     for batches in found:
-        examples = Examples.concatenate(batches)
+        examples = without_balanced_frequencies(Examples.concatenate(batches), n_kinds)
         learnt.append((*fit_stacking(examples, *sizes), fit_calibration(examples, *sizes)))
     coefficients, offsets, calibrations = (np.stack(arrays) for arrays in zip(*learnt, strict=True))
     return coefficients, offsets, calibrations
@@ -177,6 +183,26 @@ def fit_stacking(examples: Examples, n_kinds: int, n_tags: int) -> tuple[Float64
     coefficients = fit_coefficients(examples.features, examples.labels, examples.kinds, n_kinds)
     log_odds = log_odds_of(examples.features, coefficients[examples.kinds])
     return coefficients, fit_offsets(log_odds, examples.labels, examples.tags, n_tags)
+
+
+def without_balanced_frequencies(examples: Examples, n_kinds: int) -> Examples:
+    """Return the examples with a constant log frequency for kinds of tags that are all about equally frequent.
+
+    A document that is left out takes one document from each of its own tags and none from the others. Where the
+    frequencies differ less than chance would make them, as in classes that were balanced on purpose, this one document
+    would tell own tags apart; new documents never differ in it.
+    """
+    column = examples.features[:, LOG_FREQUENCY].astype(np.float64)
+    in_index = np.log(np.exp(column) + examples.labels)  # of all documents, none left out
+    features = examples.features.copy()
+    for kind in range(n_kinds):
+        chosen = examples.kinds == kind
+        if chosen.any() and in_index[chosen].std() < MIN_SPREAD * np.exp(-in_index[chosen] / 2).mean():
+            mean = in_index[chosen].mean()
+            for product in FREQUENCY_PRODUCTS:
+                features[chosen, product] *= mean / column[chosen]
+            features[chosen, LOG_FREQUENCY] = mean
+    return replace(examples, features=features)
 
 
 def fit_calibration(examples: Examples, n_kinds: int, n_tags: int, fit: StackingFit = fit_stacking) -> Float64s:

@@ -42,9 +42,11 @@ def compute_similarities(
     _add_frequent_words(index, queries, query, similarity)
     _add_other_words(index, queries, query, similarity)
     total = _fill_tag_sums(index, queries, query, tag_sums)
+    n_others = similarity.shape[0]
     if queries.training_rows[query] >= 0:
         total -= _leave_out(index, queries.training_rows[query], similarity, tag_sums)
-    return float(total / similarity.shape[0])
+        n_others -= 1
+    return float(total / max(n_others, 1))
 
 
 @compiled
