@@ -137,6 +137,43 @@ def test_decisions_about_merged_tags_count(ledger: Ledger) -> None:
     assert (queue.upcoming(3), queue.progress("suspicious")) == ([candidates[2]], (1, 2, 3))
 
 
+def test_merged_tags_are_asked_once_under_the_canonical_name(ledger: Ledger) -> None:
+    candidates = [
+        suspicious("sci-fi", 0.9),
+        suspicious("SF", 0.6),  # of the same document: it has the tag if either is right
+        Candidate("missing", "SF", 0.7, "17"),  # it has it under another name
+        Candidate("missing", "SF", 0.3, "18"),
+        Candidate("missing", "sci-fi", 0.5, "18"),
+        Candidate("duplicate", "fantasy", 0.2, other="SF"),
+        Candidate("duplicate", "fantasy", 0.4, other="sci-fi"),
+        Candidate("duplicate", "sci-fi", 0.8, other="SF"),
+    ]
+    queue = ReviewQueue(candidates, ledger)
+    merge = ledger.record("tags-merge", canonical="science fiction", variants=["sci-fi", "SF"])
+    queue.update()
+    asked = queue.upcoming(9)
+    assert [(each.kind, each.tag, each.other, each.document) for each in asked] == [
+        ("suspicious", "science fiction", "", "17"),
+        ("missing", "science fiction", "", "18"),
+        ("duplicate", "fantasy", "science fiction", ""),
+    ]
+    assert [round(queue.probability(each), 2) for each in asked[:2]] == [0.6, 0.5]
+    assert [queue.progress(kind) for kind in ("suspicious", "missing", "duplicate")] == [
+        (0, 0, 1), (0, 0, 1), (1, 1, 2)
+    ]  # fmt: skip
+    assert (queue.n_left, queue.n_decided) == (3, 1)
+    assert queue.expected == pytest.approx(sum(map(queue.probability, asked)))
+    before = queue.find(candidates[1].key)  # of a page that was loaded before the merge
+    assert before is asked[0] is queue.find(asked[0].key)
+    assert queue.decide(asked[0]).fields["tag"] == "science fiction"
+    assert queue.decide(asked[2], accept=False).fields["tags"] == ("fantasy", "science fiction")
+    assert queue.n_left == 1
+    ledger.undo(merge)
+    queue.update()
+    assert candidates[4] in queue.upcoming(9)  # under its own name again
+    assert queue.probability(asked[1]) > 0  # held by a page
+
+
 def test_candidates_are_found_by_key_in_any_queue(ledger: Ledger) -> None:
     first = [suspicious("a", 0.9), Candidate("missing", "a", 0.9, "17"), Candidate("duplicate", "a", 0.5, other="b")]
     again = [Candidate("duplicate", "a", 0.1, other="b", repairs=3), suspicious("a", 0.2)]

@@ -362,6 +362,23 @@ def test_near_duplicates_are_merged_or_named(explorer: Explorer, ledger: Ledger)
     assert ledger.state.kept_apart == (("year:1800", "year:1801"),)
 
 
+def test_after_a_merge_questions_name_the_canonical_tag(client: TestClient, ledger: Ledger) -> None:
+    before = question(client)
+    assert before["tag"] == "author:Mary"
+    ledger.record("tags-merge", canonical="author:Mary Shelley", variants=["author:Mary"])
+    after = question(client)
+    assert (after["tag"], after["number"]) == (
+        "author:Mary Shelley",
+        before["number"],
+    )  # the model has the variant only
+    assert after["tags"] == ["author:Mary Shelley", "year:1800"]
+    assert after["words_against"] == before["words_against"]
+    page = client.get("/review?kind=suspicious").text
+    assert ">author:Mary<" not in page
+    assert client.post(f"/api/v1/review/{before['key']}", json={"answer": "accept"}).status_code == 200
+    assert ledger.entries[-1].fields == {"document": "letter 0", "tag": "author:Mary Shelley"}
+
+
 def thousand_decisions() -> list[dict[str, Any]]:
     """Decisions of all kinds; an undo has the position of what it undoes."""
     draw = random.Random(0)

@@ -143,7 +143,8 @@ def _describe(candidate: Candidate, queue: ReviewQueue, corpus: Corpus) -> str:
         text = corpus.texts[candidate.document_number] if corpus.texts is not None else ""
         short = " ".join(text.split())
         lines.append(f"{candidate.document}: {short[:TEXT_CHARACTERS]}{'…' * (len(short) > TEXT_CHARACTERS)}")
-        lines.append(f"tags: {', '.join(corpus[candidate.document_number].tags) or '(none)'}")
+        tags = queue.ledger.state.corrected_tags(candidate.document, corpus[candidate.document_number].tags)
+        lines.append(f"tags: {', '.join(tags) or '(none)'}")
         if candidate.words:
             lines.append(f"words against it: {' '.join(candidate.words)}")
         named = candidate.tag

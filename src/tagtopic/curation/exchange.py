@@ -129,9 +129,11 @@ def questions_of(queue: ReviewQueue, corpus: Corpus, n: int, kind: str | None = 
     Returns
     -------
     list of dict
-        The question, what identifies its candidate, its probability, and tags and text of the document.
+        The question, what identifies its candidate, its probability, and the tags (as decided so far) and the text of
+        the document.
     """
     found = []
+    state = queue.ledger.state
     for candidate in queue.upcoming(n, kind):
         row = candidate.document_number
         text = corpus.texts[row] if row >= 0 and corpus.texts is not None else ""
@@ -140,7 +142,7 @@ def questions_of(queue: ReviewQueue, corpus: Corpus, n: int, kind: str | None = 
                 "question": _question(candidate),
                 **{name: getattr(candidate, name) for name in IDENTITY},
                 "probability": round(queue.probability(candidate), 4),
-                "tags": ", ".join(corpus[row].tags) if row >= 0 else "",
+                "tags": ", ".join(state.corrected_tags(candidate.document, corpus[row].tags)) if row >= 0 else "",
                 "text": text[:TEXT_CHARACTERS] or _question(candidate),  # annotation tools need a text
             }
         )

@@ -2,7 +2,8 @@
 
 A candidate has a probability that a person accepts it, and a number of tags on documents that are repaired if so; the
 queue is in the order of their product. The probabilities are calibrated by the decisions so far: for each kind of
-candidate a logistic regression on the log odds of its score, drawn to the initial one.
+candidate a logistic regression on the log odds of its score, drawn to the initial one. Tags that have been merged are
+asked under their canonical names, and of candidates that then ask the same only one is left.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -255,18 +256,26 @@ class ReviewQueue:
         self._index = {id(candidate): number for number, candidate in enumerate(self._candidates)}
         self._duplicates = np.flatnonzero(self._kinds == KINDS.index(DUPLICATE)).tolist()
         self._numbers_of: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self._numbers_with: dict[str, list[int]] = defaultdict(list)
         for number, candidate in enumerate(self._candidates):
+            self._numbers_with[candidate.tag].append(number)
             if candidate.kind != DUPLICATE:
                 self._numbers_of[candidate.document, candidate.tag].append(number)
+            else:
+                self._numbers_with[candidate.other].append(number)
+        self._renamed: dict[tuple[int, str, str], Candidate] = {}  # kept, so that callers may hold them
+        self._canonical: Mapping[str, str] = {}
+        self._asked = self._candidates
+        self._repeated = np.zeros(len(self._candidates), np.bool_)
         self._state: Decisions | None = None
         self.update()
 
     @cached_property
-    def _by_key(self) -> dict[str, Candidate]:
-        return {candidate.key: candidate for candidate in self._candidates}
+    def _number_by_key(self) -> dict[str, int]:
+        return {candidate.key: number for number, candidate in enumerate(self._candidates)}
 
     def find(self, key: str) -> Candidate | None:
-        """Return the candidate of a key, decided or not.
+        """Return the candidate of a key, decided or not; after a merge, that of the canonical names.
 
         Parameters
         ----------
@@ -278,7 +287,10 @@ class ReviewQueue:
         Candidate or None
             The candidate; None if there is none of this key.
         """
-        return self._by_key.get(key)
+        number = self._number_by_key.get(key)
+        if number is None:
+            number = next((n for (n, *_), candidate in self._renamed.items() if candidate.key == key), None)
+        return None if number is None else self._asked[number]
 
     def update(self) -> None:
         """Read the ledger, and calibrate and sort the queue by its decisions.
@@ -290,6 +302,8 @@ class ReviewQueue:
         if state is self._state:
             return
         self._state = state
+        if state.canonical != self._canonical:
+            self._rename(state.canonical)
         self._decided = np.zeros(len(self._candidates), np.bool_)
         self._accepted = np.zeros(len(self._candidates), np.bool_)
         variants: dict[str, list[str]] = defaultdict(list)
@@ -307,9 +321,46 @@ class ReviewQueue:
         self._probabilities = np.empty(len(self._candidates))
         for kind in range(len(KINDS)):
             rows = self._kinds == kind
-            known = rows & self._decided
+            known = rows & self._decided & ~self._repeated
             intercept, slope = _calibrate(self._logits[known], self._accepted[known])
             self._probabilities[rows] = 1 / (1 + np.exp(-(intercept + slope * self._logits[rows])))
+
+    def _rename(self, canonical: Mapping[str, str]) -> None:
+        """Ask about merged tags under their canonical names, and once."""
+        self._canonical = dict(canonical)
+        self._asked = list(self._candidates)
+        self._repeated[:] = False
+        groups: dict[tuple[str, ...], set[int]] = defaultdict(set)
+        for name in {*canonical, *canonical.values()}:
+            for number in self._numbers_with.get(name, ()):
+                candidate = self._renamed_candidate(number)
+                if candidate.kind != DUPLICATE:
+                    groups[candidate.document, candidate.tag, ""].add(number)
+                elif candidate.tag != candidate.other:  # else it has been accepted
+                    groups[tuple(sorted((candidate.tag, candidate.other)))].add(number)
+        for same in groups.values():
+            first = min(same, key=self._precedence)
+            self._repeated[[number for number in same if number != first]] = True
+
+    def _precedence(self, number: int) -> tuple[bool, float, int]:
+        """The order of candidates that ask the same after a merge: the first of them is asked.
+
+        A tag that the document has under any name is not missing, and is wrong only if it is so under all of them.
+        """
+        kind, logit = self._candidates[number].kind, float(self._logits[number])
+        return kind == MISSING, logit if kind == SUSPICIOUS else -logit, number
+
+    def _renamed_candidate(self, number: int) -> Candidate:
+        """The candidate with the canonical names of its tags, which is asked from now on."""
+        candidate, canonical = self._candidates[number], self._canonical
+        tag, other = canonical.get(candidate.tag, candidate.tag), canonical.get(candidate.other, candidate.other)
+        if (tag, other) != (candidate.tag, candidate.other):
+            if (number, tag, other) not in self._renamed:
+                renamed = replace(candidate, tag=tag, other=other)
+                self._renamed[number, tag, other] = renamed
+                self._index[id(renamed)] = number
+            self._asked[number] = self._renamed[number, tag, other]
+        return self._asked[number]
 
     def next(self, kind: str | None = None) -> Candidate | None:
         """Return the most useful undecided candidate; those that were skipped come last.
@@ -342,14 +393,18 @@ class ReviewQueue:
             The candidates, the most useful decision first.
         """
         values = self._probabilities * self._repairs
-        left = ~self._decided if kind is None else ~self._decided & (self._kinds == KINDS.index(kind))
+        left = self._left if kind is None else self._left & (self._kinds == KINDS.index(kind))
         found: list[Candidate] = []
         while len(found) < n and left.any():
             first = left & (self._skips == self._skips[left].min())
             number = int(np.argmax(np.where(first, values, -1.0)))
-            found.append(self._candidates[number])
+            found.append(self._asked[number])
             left[number] = False
         return found
+
+    @property
+    def _left(self) -> Any:
+        return ~self._decided & ~self._repeated
 
     def probability(self, candidate: Candidate) -> float:
         """Return the calibrated probability that a candidate of this queue is accepted.
@@ -424,28 +479,29 @@ class ReviewQueue:
         tuple of int
             Accepted, decided, all.
         """
-        rows = self._kinds == KINDS.index(kind)
+        rows = (self._kinds == KINDS.index(kind)) & ~self._repeated
         return int(self._accepted[rows].sum()), int(self._decided[rows].sum()), int(rows.sum())
 
     @property
     def expected(self) -> float:
         """The expected number of candidates that are still to be accepted."""
-        return float(self._probabilities[~self._decided].sum())
+        return float(self._probabilities[self._left].sum())
 
     @property
     def n_decided(self) -> int:
         """The number of decided candidates."""
-        return int(self._decided.sum())
+        return int((self._decided & ~self._repeated).sum())
 
     @property
     def n_left(self) -> int:
         """The number of undecided candidates."""
-        return int((~self._decided).sum())
+        return int(self._left.sum())
 
     @property
     def precision(self) -> float | None:
         """The share of decided candidates that were accepted; None before the first decision."""
-        return float(self._accepted.sum() / self._decided.sum()) if self._decided.any() else None
+        decided = self._decided & ~self._repeated
+        return float(self._accepted[decided].mean()) if decided.any() else None
 
 
 def _calibrate(logits: Float64s, accepted: Any) -> tuple[float, float]:

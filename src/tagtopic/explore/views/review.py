@@ -55,9 +55,9 @@ class TagSummary:
 class Question:
     """Something to decide.
 
-    ``number`` is the tag's number in the model. ``document``, ``document_number``, ``tags`` (as decided so far),
-    ``words_for``, ``words_against``, ``text`` (None without texts) and ``is_shortened`` are of a suspicious or missing
-    tag; ``pair`` is of near-duplicates.
+    ``number`` is the tag's number in the model, or that of a variant that has been merged into it. ``document``,
+    ``document_number``, ``tags`` (as decided so far), ``words_for``, ``words_against``, ``text`` (None without
+    texts) and ``is_shortened`` are of a suspicious or missing tag; ``pair`` is of near-duplicates.
     """
 
     key: str
@@ -156,14 +156,15 @@ def review(review: Review, kind: str | None = None) -> ReviewView:
 def _question(explorer: Explorer, queue: ReviewQueue, candidate: Candidate, state: Decisions) -> Question:
     is_pair = candidate.kind == DUPLICATE
     row = candidate.document_number
-    evidence = {} if is_pair else _evidence(explorer, row, explorer.tag_numbers[candidate.tag])
+    numbers = {tag: _number(explorer, tag, state) for tag in (candidate.tag, candidate.other) if tag}
+    evidence = {} if is_pair else _evidence(explorer, row, numbers[candidate.tag])
     text = "" if is_pair or explorer.texts is None else explorer.texts[row]
     return Question(
         key=candidate.key,
         kind=candidate.kind,
         question=candidate.question,
         tag=candidate.tag,
-        number=explorer.tag_numbers[candidate.tag],
+        number=numbers[candidate.tag],
         other=candidate.other,
         probability=queue.probability(candidate),
         repairs=candidate.repairs,
@@ -174,8 +175,14 @@ def _question(explorer: Explorer, queue: ReviewQueue, candidate: Candidate, stat
         words_against=_strongest(evidence, -1),
         text=None if is_pair or explorer.texts is None else _spans(explorer, text[:TEXT_CHARACTERS], evidence),
         is_shortened=len(text) > TEXT_CHARACTERS,
-        pair=tuple(_summary(explorer, tag) for tag in (candidate.tag, candidate.other)) if is_pair else (),
+        pair=tuple(_summary(explorer, *item) for item in numbers.items()) if is_pair else (),
     )
+
+
+def _number(explorer: Explorer, tag: str, state: Decisions) -> int:
+    """The number of a tag in the model; if it has been merged under a name that the model lacks, that of a variant."""
+    names = (tag, *(variant for variant, name in state.canonical.items() if name == tag))
+    return next(explorer.tag_numbers[name] for name in names if name in explorer.tag_numbers)
 
 
 def _upcoming(queue: ReviewQueue, candidate: Candidate) -> UpcomingQuestion:
@@ -250,8 +257,7 @@ def _join(spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:
     return joined
 
 
-def _summary(explorer: Explorer, tag: str) -> TagSummary:
-    number = explorer.tag_numbers[tag]
+def _summary(explorer: Explorer, tag: str, number: int) -> TagSummary:
     model, weights, ids = explorer.model, explorer.weights_by_tag, explorer.documents.ids
     column = slice(weights.indptr[number], weights.indptr[number + 1])
     rows, values = weights.indices[column], weights.data[column]
