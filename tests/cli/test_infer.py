@@ -183,6 +183,21 @@ def test_files_written_in_parts_have_the_rows_of_all_documents(
     assert [line for line in written if line.startswith("id,")] == written[:1]
 
 
+@pytest.mark.filterwarnings("default")
+def test_unknown_tags_and_words_are_reported_of_all_documents(
+    tagtopic: Command, model: Path, documents: Path, tmp_path: Path
+) -> None:
+    lines = documents.read_text().splitlines()
+    last = [json.dumps({"id": "x", "body": "engine gear", "author": "Zoe"}), json.dumps({"id": "y", "body": "qwerty"})]
+    many = tmp_path / "many.jsonl"
+    many.write_text("\n".join([*(lines[i % len(lines)] for i in range(PART_DOCUMENTS)), *last]))
+    Corpus.read(many, text="body", tags=["author", "year"]).save(tmp_path / "many.corpus")
+    for source in ([many, *READ], [tmp_path / "many.corpus"]):
+        said = tagtopic("transform", model, *source, "-o", tmp_path / "topics.parquet", "-q").err
+        assert said.count("does not know 1 tags (new, or left out as rare): 'author:Zoe'") == 1
+        assert said.count(f"1 of {PART_DOCUMENTS + 2:,} documents have no word that the model knows") == 1
+
+
 def test_new_documents_from_standard_input(tagtopic: Command, model: Path) -> None:
     rows = [{"id": "x", "body": "Engine! gear, wheel."}, {"id": "y", "body": "a storm; lightning"}]
     stdin = "".join(json.dumps(row) + "\n" for row in rows)

@@ -21,6 +21,7 @@ from tagtopic.cli.inputs import (
     read_corpus,
     require_tags,
     warn_if_no_known_tags,
+    warn_of_unknown_tags,
 )
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import Result, check_output, emit, emit_parts, is_written_in_parts, notify
@@ -29,6 +30,7 @@ from tagtopic.engines import ENGINES, engine_class
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
+    from tagtopic.models._base import TagTopicModel
 
 N_SHOWN = 20  # documents in printed tables; --json and --output have all
 PART_DOCUMENTS = 10_000  # whose results are in memory at a time, if they are written to a file of rows
@@ -176,7 +178,7 @@ def rank(
         def weights_of(part: Corpus) -> Result:
             return weights_result("", list(zip(part.ids, fitted.rank_tags(part), strict=True)), top)
 
-        emit_parts(results_of_parts(corpus, weights_of), str(output), quiet=quiet)
+        emit_parts(results_of_parts(fitted, corpus, weights_of), str(output), quiet=quiet)
         return
     ranked = list(zip(corpus.ids, fitted.rank_tags(corpus), strict=True))
     sampled = None
@@ -252,7 +254,7 @@ def predict(
         def predictions_of(part: Corpus) -> Result:
             return predictions_result("", list(zip(part.ids, fitted.predict_tags(part, top, **asked), strict=True)))
 
-        emit_parts(results_of_parts(corpus, predictions_of), str(output), quiet=quiet)
+        emit_parts(results_of_parts(fitted, corpus, predictions_of), str(output), quiet=quiet)
         return
     predicted = fitted.predict_tags(corpus, top, **asked)
     documents = list(zip(corpus.ids, predicted, strict=True))
@@ -302,21 +304,27 @@ def transform(
         def mixes_of(part: Corpus) -> Result:
             return topic_mixes_result("", part.ids, fitted.transform(part))
 
-        emit_parts(results_of_parts(corpus, mixes_of), str(output), quiet=quiet)
+        emit_parts(results_of_parts(fitted, corpus, mixes_of), str(output), quiet=quiet)
         return
     result = topic_mixes_result(_title(len(corpus), "largest topics"), corpus.ids, fitted.transform(corpus))
     emit(with_titles(result, corpus), as_json=as_json, output=output, quiet=quiet, max_lines=N_SHOWN)
 
 
 def results_of_parts(
-    corpus: Corpus, answer: Callable[[Corpus], Result], size: int = PART_DOCUMENTS
+    model: TagTopicModel, corpus: Corpus, answer: Callable[[Corpus], Result], size: int = PART_DOCUMENTS
 ) -> Iterator[Result]:
-    """Yield the results of consecutive documents, at most ``size`` at a time, so that memory is bounded by these."""
-    for first in range(0, max(len(corpus), 1), size):
+    """Yield the results of consecutive documents, at most ``size`` at a time, so that memory is bounded by these.
+
+    What is reported of unknown tags and words is about all documents, and not repeated for each part.
+    """
+    if len(corpus) <= size:
+        yield answer(corpus)
+        return
+    warn_of_unknown_tags(model, corpus)
+    for first in range(0, len(corpus), size):
         with warnings.catch_warnings():
-            if first:  # every part would repeat what is said of unknown tags
-                warnings.simplefilter("ignore")
-            found = answer(corpus[first : first + size] if len(corpus) > size else corpus)
+            warnings.simplefilter("ignore")
+            found = answer(corpus[first : first + size])
         yield found
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tagtopic.cli.options import FileFormat, split_names
 from tagtopic.cli.output import notify
 
@@ -110,6 +112,15 @@ def warn_if_no_known_tags(model: TagTopicModel, corpus: Corpus) -> None:
         warnings.warn(NO_KNOWN_TAGS, stacklevel=1)
 
 
+def warn_of_unknown_tags(model: TagTopicModel, corpus: Corpus) -> None:
+    """Warn of tags that the model does not know, of all documents."""
+    from tagtopic.corpus.vocabulary import unknown_tags_of
+    from tagtopic.models._inputs import describe_unknown_tags
+
+    if unknown := unknown_tags_of(corpus, model.tag_names_):
+        warnings.warn(f"{describe_unknown_tags(unknown)}; they are left out", stacklevel=1)
+
+
 def require_tags(model: TagTopicModel) -> None:
     """Raise if the model has no tags to rank."""
     if not model.tag_names_:
@@ -167,7 +178,9 @@ def read_corpus(
     from tagtopic.corpus.storage import MARKER
 
     if model is not None and len(files) == 1 and (Path(files[0]) / MARKER).is_file():
-        return Corpus.open(files[0])
+        opened = Corpus.open(files[0])
+        _warn_of_unknown_words(opened, model)
+        return opened
     if "-" in files and sys.stdin is not None and sys.stdin.isatty():
         notify("type one text per line; Ctrl-D to finish", quiet=quiet)
     settings = dict(rules)
@@ -183,13 +196,15 @@ def read_corpus(
     if not len(corpus):
         notify(f"there are no documents in {', '.join(files)}", quiet=quiet)
     elif model is not None:
-        _warn_of_unknown_words(corpus)
+        _warn_of_unknown_words(corpus, model)
     return corpus
 
 
-def _warn_of_unknown_words(corpus: Corpus) -> None:
+def _warn_of_unknown_words(corpus: Corpus, model: TagTopicModel) -> None:
     """Warn of documents without a word of the model's vocabulary: all of them get the same result."""
-    n_unknown = int((corpus.lengths() == 0).sum())
+    known = set(model.words_)
+    n_known = corpus.counts @ np.array([word in known for word in corpus.words], np.float32)
+    n_unknown = int((n_known == 0).sum())
     if n_unknown:
         warnings.warn(
             f"{n_unknown:,} of {len(corpus):,} documents have no word that the model knows", UserWarning, stacklevel=3

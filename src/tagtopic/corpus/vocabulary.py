@@ -330,6 +330,13 @@ class Alignment:
     unknown_tags: tuple[str, ...]
 
 
+def unknown_tags_of(corpus: Corpus, tag_names: Sequence[str]) -> tuple[str, ...]:
+    """Return the tags of documents that are not among the names."""
+    in_use = matrices.column_counts(corpus.tags) > 0
+    known = set(tag_names)
+    return tuple(corpus.tag_names[j] for j in np.flatnonzero(in_use) if corpus.tag_names[j] not in known)
+
+
 def align(corpus: Corpus, words: Sequence[str], tag_names: Sequence[str]) -> Alignment:
     """Return the documents in these columns, with a count of unknown tokens and the unknown tags."""
     corpus.check()
@@ -339,10 +346,8 @@ def align(corpus: Corpus, words: Sequence[str], tag_names: Sequence[str]) -> Ali
     if new_words != corpus.words:
         counts = matrices.move_columns(counts, _targets(corpus.words, new_words), len(new_words))
     if new_tags != corpus.tag_names:
-        target = _targets(corpus.tag_names, new_tags)
-        in_use = matrices.column_counts(tags) > 0
-        unknown_tags = tuple(corpus.tag_names[j] for j in np.flatnonzero(in_use & (target < 0)))
-        tags = matrices.move_columns(tags, target, len(new_tags))
+        unknown_tags = unknown_tags_of(corpus, new_tags)
+        tags = matrices.move_columns(tags, _targets(corpus.tag_names, new_tags), len(new_tags))
     aligned = type(corpus)(
         counts=counts,
         tags=tags,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -227,16 +227,19 @@ def aligned(corpus: Corpus, words: tuple[str, ...], tag_names: tuple[str, ...], 
     """The corpus in a model's words and tags; unknown tags are a warning, or an error."""
     alignment = corpus.align(words, tag_names)
     if alignment.unknown_tags:
-        shown = ", ".join(map(repr, alignment.unknown_tags[:5]))
-        more = len(alignment.unknown_tags) - 5
-        message = f"the model does not know {len(alignment.unknown_tags)} tags (new, or left out as rare): {shown}"
-        message += f" and {more} more" if more > 0 else ""
+        described = describe_unknown_tags(alignment.unknown_tags)
         if unknown_tags == "error":
-            raise ValueError(message + "; unknown_tags='ignore' leaves them out")
-        warn(message + "; they are left out")
+            raise ValueError(f"{described}; unknown_tags='ignore' leaves them out")
+        warn(f"{described}; they are left out")
     if alignment.unknown_tokens and not alignment.corpus.n_tokens:
         warn("none of the words was seen in training: the tags alone decide")
     return alignment.corpus
+
+
+def describe_unknown_tags(names: Sequence[str]) -> str:
+    """Return what to report of tags that a model does not know."""
+    shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return f"the model does not know {len(names)} tags (new, or left out as rare): {shown}"
 
 
 def words_only(model: TagTopicModel, X: Any) -> Corpus:
