@@ -34,6 +34,7 @@ QUESTIONS: dict[str, tuple[Any, list[str]]] = {
         lambda model: model.explain(CORPUS[1]),
         ["word", "count", "topic", "topic_share", "tag", "tag_share", "own_share"],
     ),
+    "reasons": (lambda model: model.reasons(CORPUS[1]), ["tag", "log_odds", "kind", "evidence", "contribution"]),
     "similar_documents": (lambda model: model.similar_documents(0, CORPUS), ["id", "title", "similarity"]),
     "documents_missing": (lambda model: model.documents_missing("crime", CORPUS), ["id", "title", "probability"]),
     "audit_tags": (lambda model: model.audit_tags(CORPUS), ["document", "title", "document_number"]),

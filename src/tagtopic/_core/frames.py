@@ -65,12 +65,51 @@ def html_of(columns: Sequence[str], rows: Sequence[Sequence[Any]], total: int | 
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        value = ", ".join(map(_cell, value))
     text = f"{value:.3f}" if isinstance(value, float) else str(value)
     return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"
 
 
-class Ranking(list[tuple[T, float]], Generic[T]):
-    """A list of pairs of a name and a value, largest first; a table in notebooks, and a data frame on request.
+class Tabular:
+    """A result that is a data frame on request, and a table in notebooks: the base class of all results.
+
+    Examples
+    --------
+    >>> from tagtopic._core.frames import Ranking, Tabular
+    >>> isinstance(Ranking([("ship", 0.4)], ("word", "probability")), Tabular)
+    True
+    """
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the result as a data frame; the class describes its rows and columns.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "arrow"} or None, default=None
+            The library; None is pandas if it is installed, else Arrow.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            The data frame.
+        """
+        return frame_of(self._arrow_table(), backend)
+
+    def _arrow_table(self, most: int | None = None) -> Any:
+        """All rows as an Arrow table, or at least the first ``most``."""
+        raise NotImplementedError
+
+    def _n_rows(self) -> int:
+        return int(self._arrow_table().num_rows)
+
+    def _repr_html_(self) -> str:
+        table = self._arrow_table(MAX_HTML_ROWS).slice(0, MAX_HTML_ROWS)
+        return html_of(table.column_names, [list(row.values()) for row in table.to_pylist()], self._n_rows())
+
+
+class Ranking(Tabular, list[tuple[T, float]], Generic[T]):
+    """A list of pairs of a name and a value, largest first; as a data frame, a row per pair.
 
     Parameters
     ----------
@@ -98,38 +137,24 @@ class Ranking(list[tuple[T, float]], Generic[T]):
         self.columns = columns
         self.titles = titles
 
-    def _table(self) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Column names and rows."""
-        if self.titles is None:
-            return list(self.columns), list(self)
-        rows = [(name, title, value) for (name, value), title in zip(self, self.titles, strict=True)]
-        return [self.columns[0], "title", self.columns[1]], rows
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return the pairs as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "arrow"} or None, default=None
-            The library; None is pandas if it is installed, else Arrow.
-
-        Returns
-        -------
-        data frame
-            One row per pair.
-        """
+    def _arrow_table(self, most: int | None = None) -> Any:
         import pyarrow as pa
 
-        columns, rows = self._table()
-        arrays = {name: pa.array([row[i] for row in rows]) for i, name in enumerate(columns)}
-        return frame_of(pa.table(arrays), backend)
+        name, measure = self.columns
+        columns: dict[str, Any] = {name: [pair[0] for pair in self[:most]]}
+        if self.titles is not None:
+            columns["title"] = list(self.titles[:most])
+        return pa.table({**columns, measure: pa.array([pair[1] for pair in self[:most]], pa.float64())})
 
-    def _repr_html_(self) -> str:
-        return html_of(*self._table())
+    def _n_rows(self) -> int:
+        return len(self)
 
 
-class Rankings(list[list[tuple[str, float]]]):
-    """A ranking of tags for each document; a table in notebooks, and a data frame on request.
+class Rankings(Tabular, list[list[tuple[str, float]]]):
+    """A ranking of tags for each document.
+
+    As a data frame, a row per document and tag, with the columns id, title (if there are titles), rank, tag, and the
+    value.
 
     Parameters
     ----------
@@ -172,33 +197,22 @@ class Rankings(list[list[tuple[str, float]]]):
     def _columns(self) -> list[str]:
         return ["id", *([] if self.titles is None else ["title"]), "rank", "tag", self.measure]
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row per document and tag, with the columns id, title (if there are titles), rank, tag, the value.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "arrow"} or None, default=None
-            The library; None is pandas if it is installed, else Arrow.
-
-        Returns
-        -------
-        data frame
-        """
+    def _arrow_table(self, most: int | None = None) -> Any:
         import pyarrow as pa
 
-        rows = self._rows()
+        rows = self._rows(most)
         types = {name: pa.int64() if name == "rank" else pa.string() for name in self._columns[:-1]}
         types[self.measure] = pa.float64()
-        arrays = {name: pa.array([row[i] for row in rows], kind) for i, (name, kind) in enumerate(types.items())}
-        return frame_of(pa.table(arrays), backend)
+        return pa.table(
+            {name: pa.array([row[i] for row in rows], kind) for i, (name, kind) in enumerate(types.items())}
+        )
 
-    def _repr_html_(self) -> str:
-        total = sum(map(len, self))
-        return html_of(self._columns, self._rows(MAX_HTML_ROWS), total)
+    def _n_rows(self) -> int:
+        return sum(map(len, self))
 
 
-class Rows(tuple[T, ...], Generic[T]):
-    """A tuple of records (dataclass instances); a table in notebooks, and a data frame on request.
+class Rows(Tabular, tuple[T, ...], Generic[T]):
+    """A tuple of records (dataclass instances); as a data frame, a row per record and a column per field.
 
     Examples
     --------
@@ -212,22 +226,10 @@ class Rows(tuple[T, ...], Generic[T]):
     [{'first': 'ship', 'documents': [1, 2]}]
     """
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return the records as a data frame with a column per field.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "arrow"} or None, default=None
-            The library; None is pandas if it is installed, else Arrow.
-
-        Returns
-        -------
-        data frame
-        """
+    def _arrow_table(self, most: int | None = None) -> Any:
         import pyarrow as pa
 
-        return frame_of(pa.Table.from_pylist([dict(vars(record)) for record in self]), backend)
+        return pa.Table.from_pylist([dict(vars(record)) for record in self[:most]])
 
-    def _repr_html_(self) -> str:
-        rows = [list(vars(record).values()) for record in self[:MAX_HTML_ROWS]]
-        return html_of(list(vars(self[0])) if self else [], rows, len(self))
+    def _n_rows(self) -> int:
+        return len(self)

@@ -15,6 +15,8 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tagtopic._core.frames import Tabular
+
 T = TypeVar("T")
 
 CSV_ROWS = 1000
@@ -35,8 +37,11 @@ class Categorical:
 Column = NDArray[Any] | Categorical
 
 
-class Records(Sequence[T], Generic[T]):
-    """A sequence of records over shared columns: ``records[i]`` makes one, ``records[a:b]`` is a view."""
+class Records(Tabular, Sequence[T], Generic[T]):
+    """A sequence of records over shared columns: ``records[i]`` makes one, ``records[a:b]`` is a view.
+
+    As a data frame, a row per record and all columns.
+    """
 
     def __init__(
         self, columns: Mapping[str, Column], make: Callable[[int], T], order: NDArray[Any] | None = None
@@ -117,17 +122,11 @@ class Records(Sequence[T], Generic[T]):
                 arrays[name] = pa.array(found[self._order])
         return pa.table(arrays)
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return all columns as a data frame."""
-        from tagtopic._core.frames import frame_of
+    def _arrow_table(self, most: int | None = None) -> Any:
+        return (self if most is None else self[:most]).table()
 
-        return frame_of(self.table(), backend)
-
-    def _repr_html_(self) -> str:
-        from tagtopic._core.frames import MAX_HTML_ROWS, html_of
-
-        table = self[: MAX_HTML_ROWS + 1].table()
-        return html_of(table.column_names, [list(row.values()) for row in table.to_pylist()])
+    def _n_rows(self) -> int:
+        return len(self)
 
 
 def _same(first: object, second: object) -> bool:

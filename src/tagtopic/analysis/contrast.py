@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import norm
 
+from tagtopic._core.frames import Tabular
 from tagtopic.analysis.table import Table
 
 PRIOR_WORDS = 50.0
@@ -19,8 +20,8 @@ N_WORDS = 50
 
 
 @dataclass(frozen=True)
-class Contrast:
-    """What distinguishes two sets of documents.
+class Contrast(Tabular):
+    """What distinguishes two sets of documents; as a data frame, its ``topics``.
 
     Attributes
     ----------
@@ -59,6 +60,9 @@ class Contrast:
     def __repr__(self) -> str:
         a, b = self.n_documents
         return f"Contrast({self.first!r}, {a:,} documents, against {self.second!r}, {b:,})"
+
+    def _arrow_table(self, most: int | None = None) -> Any:
+        return self.topics.to_arrow()
 
     def _repr_html_(self) -> str:
         return self.topics._repr_html_() + self.words._repr_html_()

@@ -9,12 +9,13 @@ import numpy as np
 
 from tagtopic._core.arrays import Floats
 from tagtopic._core.display import html_card
+from tagtopic._core.frames import Tabular
 
 SHOWN = 20
 """Rows that a notebook shows."""
 
 
-class Table:
+class Table(Tabular):
     """A table of named columns, immutable.
 
     pandas, polars and others read it through Arrow's interface: ``polars.DataFrame(table)`` works as
@@ -103,6 +104,9 @@ class Table:
 
         return pl.DataFrame(self._columns)
 
+    def _arrow_table(self, most: int | None = None) -> Any:
+        return self.to_arrow()
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
@@ -136,8 +140,10 @@ class Table:
         return html_card(f"{self.title or 'table'}{more}", [], list(self.columns), rows)
 
 
-class TidyResult:
-    """A result whose values are a tidy ``table``; pandas, polars and Arrow read it as they read the table.
+class TidyResult(Tabular):
+    """A result whose values are a tidy ``table``, its data frame.
+
+    pandas, polars and Arrow read it as they read the table.
 
     Examples
     --------
@@ -160,6 +166,9 @@ class TidyResult:
 
     def to_arrow(self) -> Any:
         """Return ``table`` as a pyarrow Table."""
+        return self.table.to_arrow()
+
+    def _arrow_table(self, most: int | None = None) -> Any:
         return self.table.to_arrow()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

@@ -31,7 +31,7 @@ from tagtopic.analysis.labels import (
     name_topics,
     phrases_of,
 )
-from tagtopic.analysis.table import Table
+from tagtopic.analysis.table import Table, TidyResult
 from tagtopic.analysis.timeline import make_timeline
 from tagtopic.analysis.trends import ALL, Trends, estimate_trends
 from tagtopic.corpus import Corpus
@@ -274,8 +274,8 @@ def label_topics(
 
 
 @dataclass(frozen=True)
-class TopicHierarchy:
-    """The topics of a model in nested groups.
+class TopicHierarchy(TidyResult):
+    """The topics of a model in nested groups; as a data frame, its ``table``.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from tagtopic.models.stability import Stability
     from tagtopic.tagging.audit import TagReport
     from tagtopic.tagging.explanation import Explanation
-    from tagtopic.tagging.reasons import TagReasons
+    from tagtopic.tagging.reasons import Reasons
 
 TOPICS_OF = ("documents", "tag")
 
@@ -1254,7 +1254,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def reasons(
         self, document: Any, predicted: Iterable[str] | None = None, *, tags: Any = None, given: Any = None, n: int = 5
-    ) -> list[TagReasons]:
+    ) -> Reasons:
         """Report the evidence for tags of a document: why they are, or are not, predicted or plausible.
 
         Parameters
@@ -1272,9 +1272,10 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Returns
         -------
-        list of TagReasons
-            For each tag the contributions of words, similar training documents, other tags and its name, in log odds.
-            Training documents are treated as if they had not been in training.
+        Reasons
+            A list with, for each tag, the contributions of words, similar training documents, other tags and its name,
+            in log odds; ``to_frame()`` makes it a data frame with a row per piece of evidence. Training
+            documents are treated as if they had not been in training.
 
         Raises
         ------

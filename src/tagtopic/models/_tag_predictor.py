@@ -23,7 +23,7 @@ from tagtopic.tagging.predictor import TagPredictor, fit_if_tagged
 if TYPE_CHECKING:
     from tagtopic.models._base import TagTopicModel
     from tagtopic.tagging.audit import TagReport
-    from tagtopic.tagging.reasons import TagReasons
+    from tagtopic.tagging.reasons import Reasons
 
 PREDICTION_METHODS = ("neighbours", "likelihood")
 
@@ -120,9 +120,9 @@ def documents_missing(model: TagTopicModel, tag: int, X: Any, n: int, tags: Any)
 
 def tag_reasons(
     model: TagTopicModel, document: Any, predicted: Iterable[str] | None, tags: Any, given: Any, n: int
-) -> list[TagReasons]:
+) -> Reasons:
     """Take the predictions of a document's tags apart."""
-    from tagtopic.tagging.reasons import reasons_for
+    from tagtopic.tagging.reasons import Reasons, reasons_for
 
     if given not in (None, "own"):
         raise ValueError(f"given={given!r}: expected None or 'own'")
@@ -133,7 +133,7 @@ def tag_reasons(
     numbers = [model._tag(tag) for tag in predicted]
     known, own = _with_tags(model, corpus, "own")
     row = int(predictor._training_rows(known.counts, own)[0])
-    return reasons_for(predictor, known.counts, numbers, own if given else None, row, n) if numbers else []
+    return reasons_for(predictor, known.counts, numbers, own if given else None, row, n) if numbers else Reasons()
 
 
 def audit_tags(model: TagTopicModel, X: Any, tags: Any) -> TagReport:

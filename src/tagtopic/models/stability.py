@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from tagtopic._core.display import BAR, ELAPSED, progress_display
 from tagtopic._core.estimator import clone
-from tagtopic._core.frames import frame_of, html_of
+from tagtopic._core.frames import Rows, Tabular
 from tagtopic.models.plotting import topic_similarity
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ class TopicStability:
 
 
 @dataclass(frozen=True)
-class Stability:
-    """The result of ``model.stability``; ``print`` it for a summary.
+class Stability(Tabular):
+    """The result of ``model.stability``; ``print`` it for a summary. As a data frame, a row per topic.
 
     Attributes
     ----------
@@ -88,25 +88,8 @@ class Stability:
         ]
         return "\n".join(lines)
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row per topic.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "arrow"} or None, default=None
-            The library; None is pandas if it is installed, else Arrow.
-
-        Returns
-        -------
-        data frame
-        """
-        import pyarrow as pa
-
-        names = [field.name for field in fields(TopicStability)]
-        return frame_of(pa.table({name: [getattr(t, name) for t in self.topics] for name in names}), backend)
-
-    def _repr_html_(self) -> str:
-        return html_of([field.name for field in fields(TopicStability)], [astuple(topic) for topic in self.topics])
+    def _arrow_table(self, most: int | None = None) -> Any:
+        return Rows(self.topics)._arrow_table(most)
 
 
 def measure_stability(model: TagTopicModel, corpus: Corpus, seeds: int | Iterable[int]) -> Stability:

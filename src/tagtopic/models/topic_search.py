@@ -21,6 +21,7 @@ import numpy as np
 from tagtopic._core.display import BAR, ELAPSED, progress_display
 from tagtopic._core.estimator import clone
 from tagtopic._core.files import write_text
+from tagtopic._core.frames import Tabular
 from tagtopic._core.optional import is_installed, require
 from tagtopic.corpus import Corpus
 from tagtopic.evaluation import coherence as coherence_of
@@ -69,8 +70,8 @@ class TopicCount:
 
 
 @dataclass(frozen=True)
-class TopicSearch:
-    """The result of ``search_topics``; ``print`` it for a table.
+class TopicSearch(Tabular):
+    """The result of ``search_topics``; ``print`` it for a table. As a data frame, a row per number of topics.
 
     Attributes
     ----------
@@ -118,6 +119,9 @@ class TopicSearch:
 
         columns = {field.name: [getattr(result, field.name) for result in self.results] for field in fields(TopicCount)}
         return pa.table({**columns, "coherence": pa.array(columns["coherence"], pa.float64())})
+
+    def _arrow_table(self, most: int | None = None) -> Any:
+        return self.table
 
     def records(self) -> list[dict[str, Any]]:
         """Return the results as dictionaries, each with a key ``recommended``."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tagtopic.tagging.explanation import Explanation, WordAssignment
     from tagtopic.tagging.predictor import TagPredictor
     from tagtopic.tagging.ranking import RankedTag, RankedTags
-    from tagtopic.tagging.reasons import TagReasons
+    from tagtopic.tagging.reasons import Reasons, TagReasons
 
 _MODULES = {
     "Explanation": "explanation",
@@ -22,6 +22,7 @@ _MODULES = {
     "NearDuplicate": "duplicates",
     "RankedTag": "ranking",
     "RankedTags": "ranking",
+    "Reasons": "reasons",
     "TagAudit": "audit",
     "TagOnDocument": "audit",
     "TagPredictor": "predictor",
@@ -37,6 +38,7 @@ __all__ = [
     "NearDuplicate",
     "RankedTag",
     "RankedTags",
+    "Reasons",
     "TagAudit",
     "TagOnDocument",
     "TagPredictor",

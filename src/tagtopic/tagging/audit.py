@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from scipy.stats import chi2
 
 from tagtopic._core.arrays import Float64s, owners_of
-from tagtopic._core.frames import Rows
+from tagtopic._core.frames import Rows, Tabular
 from tagtopic._core.records import Categorical, Column, Records
 from tagtopic.corpus.tags import kinds_of
 from tagtopic.engines.posterior import DocumentPosteriors
@@ -154,8 +154,11 @@ class KindSummary:
 
 
 @dataclass(frozen=True)
-class TagReport:
+class TagReport(Tabular):
     """The result of ``model.audit_tags``; ``print`` it for a summary.
+
+    As a data frame, a row per entry, the most suspicious first; ``tags``, ``duplicates`` and ``kinds`` have the same
+    method.
 
     Attributes
     ----------
@@ -256,24 +259,11 @@ class TagReport:
         lines += [f"maybe one: {pair.first} / {pair.second}" for pair in self.duplicates[:10]]
         return "\n".join(lines)
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return the entries as a data frame, the most suspicious first.
+    def _arrow_table(self, most: int | None = None) -> Any:
+        return self.entries._arrow_table(most)
 
-        ``tags``, ``duplicates`` and ``kinds`` have the same method.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "arrow"} or None, default=None
-            The library; None is pandas if it is installed, else Arrow.
-
-        Returns
-        -------
-        data frame
-        """
-        return self.entries.to_frame(backend)
-
-    def _repr_html_(self) -> str:
-        return self.entries._repr_html_()
+    def _n_rows(self) -> int:
+        return len(self.entries)
 
 
 def audit(

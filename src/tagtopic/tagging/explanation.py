@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import digamma
 
 from tagtopic._core.arrays import Float64s, Int64s
-from tagtopic._core.frames import frame_of, html_of
+from tagtopic._core.frames import Tabular
 from tagtopic.engines.local import LocalEngine
 from tagtopic.engines.posterior import SWEEPS, TOLERANCE, tag_shares
 from tagtopic.inference.methods import method_of
@@ -74,8 +74,10 @@ class WordAssignment:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Tabular):
     """The result of ``model.explain``: the words of a document with their assignments.
+
+    As a data frame, a row per word with the columns word, count, topic, topic_share, tag, tag_share and own_share.
 
     Attributes
     ----------
@@ -115,25 +117,13 @@ class Explanation:
         ]
         return "\n".join(lines)
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return the words as a data frame: word, count, topic, topic_share, tag, tag_share, own_share.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "arrow"} or None, default=None
-            The library; None is pandas if it is installed, else Arrow.
-
-        Returns
-        -------
-        data frame
-        """
+    def _arrow_table(self, most: int | None = None) -> Any:
         import pyarrow as pa
 
-        return frame_of(pa.table({name: [getattr(w, name) for w in self.words] for name in COLUMNS}), backend)
+        return pa.table({name: [getattr(w, name) for w in self.words] for name in COLUMNS})
 
     def _repr_html_(self) -> str:
-        rows = [[getattr(word, name) for name in COLUMNS] for word in self.words]
-        return f"<p>{escape(str(self).partition(chr(10))[0])}</p>{html_of(COLUMNS, rows)}"
+        return f"<p>{escape(str(self).partition(chr(10))[0])}</p>{super()._repr_html_()}"
 
 
 def _source(word: WordAssignment) -> str:

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from tagtopic._core.arrays import offsets_of
-from tagtopic._core.frames import MAX_HTML_ROWS, frame_of, html_of
+from tagtopic._core.frames import Tabular
 from tagtopic._core.records import Categorical, Records
 from tagtopic._core.strings import StringArray
 
@@ -46,10 +46,12 @@ class RankedTag:
     place: int
 
 
-class RankedTags(Sequence[Ranked]):
+class RankedTags(Tabular, Sequence[Ranked]):
     """The tags of each document with their weights, heaviest first; a sequence with one list per document.
 
-    It is what ``model.rank_tags`` returns. The lists are built when they are accessed.
+    It is what ``model.rank_tags`` returns. The lists are built when they are accessed. As a data frame, a row per
+    document and tag: id, title (if the documents have titles), rank, tag and weight; with intervals also low, high and
+    place.
 
     Parameters
     ----------
@@ -187,25 +189,8 @@ class RankedTags(Sequence[Ranked]):
         shown = ", ".join(repr(tags) for tags in self[:3])
         return f"[{shown}{', …' if len(self) > 3 else ''}]"
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row per document and tag: id, rank, tag and weight; with intervals also low, high and place.
-
-        After the id there is a title, if the documents have titles.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "arrow"} or None, default=None
-            The library; None is pandas if it is installed, else Arrow.
-
-        Returns
-        -------
-        data frame
-        """
-        return frame_of(self.table(self._ids or StringArray.numbered(len(self))), backend)
-
-    def _repr_html_(self) -> str:
-        shown = self.table(self._ids or StringArray.numbered(len(self)))[: MAX_HTML_ROWS + 1]
-        return html_of(shown.column_names, [list(row.values()) for row in shown.to_pylist()])
+    def _arrow_table(self, most: int | None = None) -> Any:
+        return self.table(self._ids or StringArray.numbered(len(self)))
 
     def table(self, ids: StringArray) -> Any:
         """Return an Arrow table with the columns id, rank, tag and weight; with intervals also low, high and place.

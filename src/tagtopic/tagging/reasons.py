@@ -9,13 +9,16 @@ odds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, offsets_of, read_only
+from tagtopic._core.frames import Tabular
 from tagtopic.tagging.features import EVIDENCE_FEATURES, FEATURES, N_FEATURES
 from tagtopic.tagging.training_index import Queries, queries_from_counts
 
@@ -103,9 +106,46 @@ class TagReasons:
         return "\n".join(lines)
 
 
+class Reasons(Tabular, list[TagReasons]):
+    """The reasons for some tags of a document, what ``model.reasons`` returns.
+
+    As a data frame, a row per piece of evidence with the columns tag, log_odds (of the tag), kind (word, document, tag
+    or name), evidence (the word, the row of the similar document in the training index, the other tag, or the tag's
+    name) and contribution (in log odds). A tag without any evidence has a row without kind.
+
+    Examples
+    --------
+    >>> from tagtopic.tagging import Reasons, TagReasons
+    >>> reasons = Reasons([TagReasons("sea", 1.2, (("ship", 0.8),), ((3, 0.5),), (), 0.0)])
+    >>> reasons.to_frame("arrow")["evidence"].to_pylist()
+    ['ship', '3']
+    """
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        for reason in self:
+            name = ((reason.tag, reason.name),) if reason.name else ()
+            groups = {"word": reason.words, "document": reason.documents, "tag": reason.tags, "name": name}
+            found: list[tuple[Any, ...]] = [
+                (kind, str(item), value) for kind, pairs in groups.items() for item, value in pairs
+            ]
+            for row in found or [(None, None, None)]:
+                yield reason.tag, reason.log_odds, *row
+
+    def _arrow_table(self, most: int | None = None) -> Any:
+        import pyarrow as pa
+
+        text, number = pa.string(), pa.float64()
+        types = {"tag": text, "log_odds": number, "kind": text, "evidence": text, "contribution": number}
+        columns = list(zip(*islice(self._rows(), most), strict=True)) or [()] * len(types)
+        return pa.table({name: pa.array(c, kind) for (name, kind), c in zip(types.items(), columns, strict=True)})
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+
 def reasons_for(
     predictor: TagPredictor, counts: Any, tags: list[int], given: Any = None, training_row: int = -1, n: int = 5
-) -> list[TagReasons]:
+) -> Reasons:
     """Return the reasons for some tags of one document.
 
     Parameters
@@ -125,13 +165,13 @@ def reasons_for(
 
     Returns
     -------
-    list of TagReasons
+    Reasons
     """
     whole = queries_from_counts(counts, 0, 1, predictor.idf_)
     whole = whole._replace(training_rows=read_only(np.array([training_row]), np.int64))
     variants = _without_each_word(whole, counts, predictor)
     log_odds = _log_odds(predictor, variants, tags, given)
-    found = []
+    found = Reasons()
     for column, tag in enumerate(tags):
         changes = log_odds[0, column] - log_odds[1:, column]
         order = np.argsort(-changes, kind="stable")[:n]
