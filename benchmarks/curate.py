@@ -163,6 +163,7 @@ def main() -> None:
     parser.add_argument("--least", type=int, default=10, help="documents of a tag, at least")
     parser.add_argument("--documents", type=int, help="a sample of this size")
     parser.add_argument("--topics", type=int, default=50)
+    parser.add_argument("--inference", default="auto", help="inference method of the model")
     parser.add_argument("--share", type=float, default=0.1, help="share of tags with an error")
     parser.add_argument("--decisions", type=int, default=200)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
@@ -170,7 +171,7 @@ def main() -> None:
     for seed in given.seeds:
         truth = Truth(read(given.path, given.kind, given.least, given.documents, seed), given.share, seed)
         corpus = truth.corpus
-        model = TWDA(given.topics, inference="cvb0", random_state=seed, progress=False).fit(corpus)
+        model = TWDA(given.topics, inference=given.inference, random_state=seed, progress=False).fit(corpus)
         found = candidates_of(model.audit_tags(corpus), model.predict_tags(corpus, 5), corpus)
         candidates = [candidate for candidate in found if candidate.kind in (SUSPICIOUS, MISSING)]
         chance = by_chance(truth, candidates, given.decisions, seed)
