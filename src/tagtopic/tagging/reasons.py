@@ -113,6 +113,11 @@ class Reasons(Tabular, list[TagReasons]):
     or name), evidence (the word, the row of the similar document in the training index, the other tag, or the tag's
     name) and contribution (in log odds). A tag without any evidence has a row without kind.
 
+    Parameters
+    ----------
+    iterable : iterable of TagReasons, default=()
+        The reasons for each tag.
+
     Examples
     --------
     >>> from tagtopic.tagging import Reasons, TagReasons
