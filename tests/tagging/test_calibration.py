@@ -1,10 +1,12 @@
 """Calibration of predicted probabilities, by cross-validation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tagtopic._core.arrays import Float64s
-from tagtopic.tagging.calibration import IDENTITY, MIN_SLOPE, Examples, fit_calibration, fit_stacking
+from tagtopic.tagging.calibration import IDENTITY, MIN_SLOPE, Examples, fit_calibration, fit_folds, fit_stacking
 from tagtopic.tagging.features import calibrate
 
 COUNT, N_TAGS = 30_000, 30
@@ -20,7 +22,7 @@ def examples(seed: int = 0) -> Examples:
 
 
 def test_calibrated_log_odds_are_left_unchanged() -> None:
-    assert fit_calibration(examples(), 1, N_TAGS) == pytest.approx(IDENTITY, abs=0.2)
+    assert fit_calibration(examples(), fit_folds(examples(), 1, N_TAGS)) == pytest.approx(IDENTITY, abs=0.2)
 
 
 def test_overconfident_log_odds_are_shrunk() -> None:
@@ -28,7 +30,7 @@ def test_overconfident_log_odds_are_shrunk() -> None:
         coefficients, offsets = fit_stacking(given, n_kinds, n_tags)
         return 3 * coefficients, 3 * offsets
 
-    intercept, slope, bend = fit_calibration(examples(), 1, N_TAGS, overconfident)
+    intercept, slope, bend = fit_calibration(examples(), fit_folds(examples(), 1, N_TAGS, overconfident))
     assert intercept == pytest.approx(0, abs=0.2)
     assert slope == pytest.approx(1 / 3, abs=0.05)
     assert slope + bend == pytest.approx(1 / 3, abs=0.05)
@@ -38,17 +40,14 @@ def test_calibration_keeps_the_order() -> None:
     odds = np.linspace(-8, 8, 50)
     assert [calibrate(one, IDENTITY) for one in odds] == pytest.approx(1 / (1 + np.exp(-odds)))
     backwards = examples()
-    learnt = fit_calibration(
-        Examples(backwards.features, ~backwards.labels, backwards.tags, backwards.kinds, backwards.documents), 1, N_TAGS
-    )
+    backwards = replace(backwards, labels=~backwards.labels)
+    learnt = fit_calibration(backwards, fit_folds(backwards, 1, N_TAGS))
     for calibration in (learnt, np.array([0.3, MIN_SLOPE, 0.0])):
         assert np.all(np.diff([calibrate(one, calibration) for one in odds]) > 0)
 
 
 def test_uninformative_examples_give_the_identity() -> None:
     few = examples()[np.zeros(1, int)]
-    assert fit_calibration(few, 1, N_TAGS) is IDENTITY
-    never = examples()
-    assert fit_calibration(
-        Examples(never.features, np.zeros(COUNT, bool), never.tags, never.kinds, never.documents), 1, N_TAGS
-    ) is IDENTITY  # fmt: skip
+    never = replace(examples(), labels=np.zeros(COUNT, bool))
+    for one in (few, never):
+        assert fit_calibration(one, fit_folds(one, 1, N_TAGS)) is IDENTITY

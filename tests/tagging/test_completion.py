@@ -85,8 +85,17 @@ def test_related_tags_are_those_that_occur_together(predictor: TagPredictor, cor
     documents = IndexedDocuments.from_index(predictor.index_)
     columns = {name: j for j, name in enumerate(predictor.tag_names_)}
     given = sp.csr_array(np.eye(corpus.n_tags, dtype=np.float32)[[columns["a:3"]]])
-    found = related_tags(documents, given)
+    found = related_tags(documents, given, np.array([-1]))
     assert set(found.indices) == {columns["a:3"], columns["b:3"]}
+
+
+def test_a_training_document_does_not_relate_its_own_tags() -> None:
+    texts = [f"word{i} common" for i in range(6)]
+    predictor = TagPredictor(n_jobs=1).fit(texts, tags=[["a", "b"], ["a", "c"], ["a", "c"], ["b"], ["b"], ["a"]])
+    documents = IndexedDocuments.from_index(predictor.index_)
+    given = sp.csr_array(np.array([[1, 0, 0]] * 3, np.float32))
+    found = related_tags(documents, given, np.array([-1, 0, 1])).toarray() > 0
+    assert found[:, 1:].tolist() == [[True, True], [False, True], [True, True]]
 
 
 def test_predictors_of_earlier_versions_refuse_given_tags(predictor: TagPredictor, corpus: Corpus) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,10 @@ class Examples:
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
-StackingFit = Callable[[Examples, int, int], tuple[Float64s, Float64s]]
+Stacking = tuple[Float64s, Float64s]
+"""Coefficients by kind, and offsets by tag."""
+
+StackingFit = Callable[[Examples, int, int], Stacking]
 
 
 @dataclass(frozen=True)
@@ -95,28 +99,45 @@ class ExampleDocuments:
     regressions: TagRegressions
 
 
+@dataclass(frozen=True)
+class Combination:
+    """The learnt combination.
+
+    Attributes
+    ----------
+    coefficients, offsets, calibrations : array
+        For whole documents (0) and for short ones (1).
+    folds : list of pairs of arrays
+        For each fold of the examples, the coefficients and offsets of whole documents that were fitted without it.
+    """
+
+    coefficients: Float64s
+    offsets: Float64s
+    calibrations: Float64s
+    folds: list[Stacking]
+
+
 def fit_combination(
     index: TrainingIndex, parts: Sequence[ExampleDocuments], n_kinds: int, n_jobs: int | None
-) -> tuple[Float64s, Float64s, Float64s]:
-    """Return coefficients, offsets and calibrations, each for whole documents and for short ones.
-
-    The examples are rows of the index, left out of it.
-    """
+) -> Combination:
+    """Fit the combination on the rows ``parts`` of the index, each left out of it."""
     found: list[list[Examples]] = [[], []]
-    for number, part in enumerate(parts):
+    for part in parts:
         for first, last in cut_rows(len(part.rows), EXAMPLE_BATCH):
-            _add_examples(index, part, first, last, number * len(part.rows), found, n_jobs)
-    learnt = []
+            _add_examples(index, part, first, last, found, n_jobs)
     sizes = n_kinds, len(index.tag_counts)
+    learnt = []
     for batches in found:
         examples = without_balanced_frequencies(Examples.concatenate(batches), n_kinds)
-        learnt.append((*fit_stacking(examples, *sizes), fit_calibration(examples, *sizes)))
-    coefficients, offsets, calibrations = (np.stack(arrays) for arrays in zip(*learnt, strict=True))
-    return coefficients, offsets, calibrations
+        coefficients, offsets = fit_stacking(examples, *sizes)
+        folds = fit_folds(examples, *sizes, partial(fit_stacking, start=coefficients))
+        learnt.append((coefficients, offsets, fit_calibration(examples, folds), folds))
+    coefficients, offsets, calibrations = (np.stack([one[part] for one in learnt]) for part in range(3))
+    return Combination(coefficients, offsets, calibrations, learnt[0][3])
 
 
 def _add_examples(
-    index: TrainingIndex, part: ExampleDocuments, first: int, last: int, number: int, found: list[list[Examples]],
+    index: TrainingIndex, part: ExampleDocuments, first: int, last: int, found: list[list[Examples]],
     n_jobs: int | None,
 ) -> None:  # fmt: skip
     """Add the candidates of documents ``first:last`` to those of whole (0) and of short (1) documents."""
@@ -130,7 +151,7 @@ def _add_examples(
     features = np.zeros((*evidence.tags.shape, N_FEATURES), np.float32)
     write_features(queries, evidence, part.regressions.for_kernels(), features)
     labels = _labels(index, part.rows[documents], evidence)
-    owners = np.broadcast_to((documents + number)[:, None], labels.shape)
+    owners = np.broadcast_to(part.rows[documents][:, None], labels.shape)
     kinds = index.tag_kinds[evidence.tags]
     present = np.arange(evidence.tags.shape[1]) < evidence.n_found[:, None]
     for is_short, queried in enumerate((slice(0, last - first), slice(last - first, None))):
@@ -151,14 +172,21 @@ def _labels(index: TrainingIndex, rows: Any, evidence: Evidence) -> Any:
     return labels
 
 
-def fit_coefficients(features: Floats, labels: Any, kinds: Int32s, n_kinds: int) -> Float64s:
-    """Return logistic-regression coefficients (kinds, features + 1), the intercept last."""
-    common = _fit_logistic(features, labels)
-    table = np.tile(common, (n_kinds, 1))
-    for kind in range(n_kinds):
+def fit_coefficients(
+    features: Floats, labels: Any, kinds: Int32s, n_kinds: int, start: Float64s | None = None
+) -> Float64s:
+    """Return logistic-regression coefficients (kinds, features + 1), the intercept last.
+
+    ``start`` are coefficients of similar examples, from which the fit takes fewer steps.
+    """
+    starts = [None] * n_kinds if start is None else start
+    enough = [n_kinds > 1 and labels[kinds == kind].sum() >= MIN_POSITIVES for kind in range(n_kinds)]
+    table = np.zeros((n_kinds, features.shape[1] + 1))
+    if not all(enough):
+        table[:] = _fit_logistic(features, labels, starts[enough.index(False)])
+    for kind in np.flatnonzero(enough):
         chosen = kinds == kind
-        if n_kinds > 1 and labels[chosen].sum() >= MIN_POSITIVES:
-            table[kind] = _fit_logistic(features[chosen], labels[chosen])
+        table[kind] = _fit_logistic(features[chosen], labels[chosen], starts[kind])
     return table
 
 
@@ -178,9 +206,9 @@ def fit_offsets(log_odds: Float64s, labels: Any, tags: Int32s, n_tags: int) -> F
     return offsets
 
 
-def fit_stacking(examples: Examples, n_kinds: int, n_tags: int) -> tuple[Float64s, Float64s]:
-    """Return the coefficients by kind, and the offsets by tag."""
-    coefficients = fit_coefficients(examples.features, examples.labels, examples.kinds, n_kinds)
+def fit_stacking(examples: Examples, n_kinds: int, n_tags: int, start: Float64s | None = None) -> Stacking:
+    """Return the coefficients by kind, and the offsets by tag; ``start`` are coefficients of similar examples."""
+    coefficients = fit_coefficients(examples.features, examples.labels, examples.kinds, n_kinds, start)
     log_odds = log_odds_of(examples.features, coefficients[examples.kinds])
     return coefficients, fit_offsets(log_odds, examples.labels, examples.tags, n_tags)
 
@@ -205,23 +233,34 @@ def without_balanced_frequencies(examples: Examples, n_kinds: int) -> Examples:
     return replace(examples, features=features)
 
 
-def fit_calibration(examples: Examples, n_kinds: int, n_tags: int, fit: StackingFit = fit_stacking) -> Float64s:
+def fit_folds(examples: Examples, n_kinds: int, n_tags: int, fit: StackingFit = fit_stacking) -> list[Stacking]:
+    """Return for each of FOLDS folds of the documents what is fitted on the others; nothing for uniform examples."""
+    if not examples.labels.any() or examples.labels.all():
+        return []
+    fold = fold_of(examples.documents)
+    if any(not (fold == number).any() or (fold == number).all() for number in range(FOLDS)):
+        return []
+    return [fit(examples[fold != number], n_kinds, n_tags) for number in range(FOLDS)]
+
+
+def fold_of(documents: Any) -> Any:
+    """Return the fold of each training document."""
+    return documents % FOLDS
+
+
+def fit_calibration(examples: Examples, folds: Sequence[Stacking]) -> Float64s:
     """Return the calibration of log odds: intercept, slope, and a further slope above even odds.
 
     It is fitted on the log odds of documents that the coefficients and offsets behind them were not fitted on
-    (cross-validation in FOLDS folds). Both slopes are kept positive, so that the order of a document's tags does not
-    change.
+    (``fit_folds``). Both slopes are kept positive, so that the order of a document's tags does not change.
     """
-    if not examples.labels.any() or examples.labels.all():
+    if not folds:
         return IDENTITY
-    fold = examples.documents % FOLDS
+    fold = fold_of(examples.documents)
     log_odds = np.zeros(len(fold))
-    for number in range(FOLDS):
+    for number, (coefficients, offsets) in enumerate(folds):
         here = fold == number
-        train, test = examples[~here], examples[here]
-        if not len(train.labels) or not len(test.labels):
-            return IDENTITY
-        coefficients, offsets = fit(train, n_kinds, n_tags)
+        test = examples[here]
         log_odds[here] = log_odds_of(test.features, coefficients[test.kinds]) + offsets[test.tags]
     slopes = _fit_logistic(np.stack([log_odds, np.maximum(log_odds, 0.0)], axis=-1), examples.labels)
     intercept, slope, further = slopes[2], max(slopes[0], MIN_SLOPE), slopes[1]
@@ -240,7 +279,7 @@ def log_odds_of(features: Floats, coefficients: Float64s) -> Float64s:
     return np.asarray(np.einsum("...f,...f->...", features, coefficients[..., :-1]) + coefficients[..., -1])
 
 
-def _fit_logistic(features: Floats, labels: Any) -> Float64s:
+def _fit_logistic(features: Floats, labels: Any, start: Float64s | None = None) -> Float64s:
     n_positive, n_negative = int(labels.sum()), int((~labels).sum())
     if not n_positive or not n_negative:
         slopes = np.zeros(features.shape[1])
@@ -248,8 +287,11 @@ def _fit_logistic(features: Floats, labels: Any) -> Float64s:
         return np.append(slopes, -4.0 + np.log((n_positive + 1) / (n_negative + 1)))
     centre, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     # a feature that varies by rounding only has no slope: divided by its spread, the slope would be thousands
-    scale = np.where(spread > 1e-5 * np.abs(centre) + 1e-7, spread + 1e-6, np.inf)
+    varies = spread > 1e-5 * np.abs(centre) + 1e-7
+    scale = np.where(varies, spread + 1e-6, np.inf)
+    if start is not None:
+        start = np.append(np.where(varies, start[:-1] * (spread + 1e-6), 0.0), start[-1] + start[:-1] @ centre)
     with one_blas_thread():  # threads cost more than they gain on matrices this small
-        *fitted, intercept = fit_logistic((features - centre) / scale, labels)
+        *fitted, intercept = fit_logistic((features - centre) / scale, labels, start)
     slopes = fitted / scale
     return np.append(slopes, intercept - slopes @ centre)

@@ -17,7 +17,15 @@ import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, owners_of
 from tagtopic._core.parallel import cut_rows
-from tagtopic.tagging.calibration import MIN_POSITIVES, ExampleDocuments, fit_coefficients, log_odds_of
+from tagtopic.tagging.calibration import (
+    IDENTITY,
+    MIN_POSITIVES,
+    ExampleDocuments,
+    Stacking,
+    fit_coefficients,
+    fold_of,
+    log_odds_of,
+)
 from tagtopic.tagging.cooccurrence import COOCCURRENCE_FEATURES, IndexedDocuments, cooccurrence_features
 from tagtopic.tagging.evidence import (
     N_CANDIDATES,
@@ -36,8 +44,7 @@ if TYPE_CHECKING:
 N_RELATED = 50
 """Candidates that occur most often with the given tags."""
 
-ROUNDS = 2
-"""Tags that each example hides, one after the other."""
+SMALLEST_COSINE = 1e-6
 
 BATCH = 128
 """Documents whose candidates are processed together, which bounds the memory."""
@@ -71,20 +78,34 @@ class WordModel:
         write_features(queries, evidence, self.regressions.for_kernels(), out)
         return out[there]
 
-    def log_odds(self, queries: Queries, tags: Any, is_short: Any, n_jobs: int | None) -> Float64s:
-        """Return the log odds of each entry of ``tags``, not yet calibrated."""
+    def log_odds(self, queries: Queries, tags: Any, which: Any, n_jobs: int | None) -> Float64s:
+        """Return the log odds of each entry of ``tags``, not yet calibrated.
+
+        ``which`` is the number of each query's coefficients and offsets: 1 for queries that are short, else 0.
+        """
         features = self.features(queries, tags, n_jobs)
-        which = np.asarray(is_short, np.int64)[owners_of(tags.indptr)]
+        numbers = np.asarray(which, np.int64)[owners_of(tags.indptr)]
         kinds = self.index.tag_kinds[tags.indices]
-        coefficients = self.stacking.coefficients[which, kinds]
-        return np.asarray(log_odds_of(features, coefficients) + self.stacking.offsets[which, tags.indices])
+        coefficients = self.stacking.coefficients[numbers, kinds]
+        return np.asarray(log_odds_of(features, coefficients) + self.stacking.offsets[numbers, tags.indices])
 
 
-def related_tags(documents: IndexedDocuments, given: Any, n: int = N_RELATED) -> Any:
-    """Return the n tags that occur most often with the given ones: CSR (documents, tags) of sums of cosines."""
+def related_tags(documents: IndexedDocuments, given: Any, training_rows: Any, n: int = N_RELATED) -> Any:
+    """Return the n tags that occur most often with the given ones: CSR (documents, tags) of sums of cosines.
+
+    A document of the index is left out: a tag of its own that occurs with the given ones there only is not related.
+    """
     scale = 1 / np.sqrt(np.maximum(documents.tag_counts, 1.0))
     cosines = sp.csr_array(documents.cooccurrences.multiply(scale[:, None]).multiply(scale[None, :]))
-    found = sp.csr_array(sp.csr_array(given, dtype=np.float32) @ cosines)
+    given = sp.csr_array(given, dtype=np.float32)
+    found = sp.csr_array(given @ cosines)
+    known = training_rows >= 0
+    if known.any():
+        own = sp.csr_array(documents.tags[np.maximum(training_rows, 0)].multiply(known[:, None]))
+        shared = given.multiply(own) @ scale
+        found = sp.csr_array(found - own.multiply(shared[:, None]).multiply(scale[None, :]))
+        found.data[found.data < SMALLEST_COSINE] = 0  # left by rounding
+        found.eliminate_zeros()
     owner = owners_of(found.indptr)
     order = np.lexsort((found.indices, -found.data, owner))
     rank = np.arange(len(order)) - np.repeat(found.indptr[:-1], np.diff(found.indptr))
@@ -100,7 +121,7 @@ def candidate_tags(
     evidence = gather_evidence(words.index, queries, max(N_CANDIDATES, n), allowed, n, n_jobs)
     there = np.arange(evidence.tags.shape[1]) < evidence.n_found[:, None]
     owner = np.repeat(np.arange(len(evidence.n_found)), evidence.n_found)
-    together = related_tags(documents, given)
+    together = related_tags(documents, given, queries.training_rows)
     rows = np.concatenate([owner, owners_of(together.indptr)])
     tags = np.concatenate([evidence.tags[there], together.indices])
     kept = allowed[tags]
@@ -114,20 +135,30 @@ def candidate_tags(
 
 
 def completion_features(
-    words: WordModel, documents: IndexedDocuments, queries: Queries, given: Any, candidates: Any, is_short: Any,
+    words: WordModel, documents: IndexedDocuments, queries: Queries, given: Any, candidates: Any, which: Any,
     n_jobs: int | None,
 ) -> Float64s:  # fmt: skip
     """Return the features of each candidate: its log odds by the words, then COOCCURRENCE_FEATURES."""
-    by_words = words.log_odds(queries, candidates, is_short, n_jobs)
+    by_words = words.log_odds(queries, candidates, which, n_jobs)
     together = cooccurrence_features(documents, candidates, given, queries.training_rows)
     return np.column_stack([by_words, together])
 
 
 def fit_completion(
-    index: TrainingIndex, documents: IndexedDocuments, parts: Sequence[ExampleDocuments], stacking: StackingArrays,
+    index: TrainingIndex, documents: IndexedDocuments, parts: Sequence[ExampleDocuments], folds: Sequence[Stacking],
     n_kinds: int, random: np.random.Generator, n_jobs: int | None,
 ) -> Float64s:  # fmt: skip
-    """Return the coefficients (kinds, N_COMPLETION_FEATURES + 1) of the completion, the intercept last."""
+    """Return the coefficients (kinds, N_COMPLETION_FEATURES + 1) of the completion, the intercept last.
+
+    The log odds by words of an example are those of the fold without it: coefficients and offsets that were fitted on
+    the example itself would make the words look better than they are for new documents.
+    """
+    neutral = np.zeros((n_kinds, N_COMPLETION_FEATURES + 1))
+    neutral[:, 0] = 1.0
+    if not folds:
+        return neutral
+    coefficients, offsets = (np.stack(arrays) for arrays in zip(*folds, strict=True))
+    stacking = StackingArrays(coefficients, offsets, np.tile(IDENTITY, (len(folds), 1)))
     found: list[tuple[Any, Any, Any]] = []
     everything = np.ones(len(index.tag_counts), bool)
     for part in parts:
@@ -138,19 +169,15 @@ def fit_completion(
             rows = part.rows[chosen]
             queries = queries_from_vectors(part.vectors[chosen], rows)
             own = sp.csr_array(documents.tags[rows])
-            for _ in range(ROUNDS):
-                hidden = own.indptr[:-1] + (random.random(len(rows)) * np.diff(own.indptr)).astype(np.int64)
-                data = own.data.copy()
-                data[hidden] = 0
-                given = sp.csr_array((data, own.indices, own.indptr), shape=own.shape).copy()
-                given.eliminate_zeros()
-                candidates = candidate_tags(words, documents, queries, given, everything, N_CANDIDATES, n_jobs)
-                labels = candidates.indices == own.indices[hidden][owners_of(candidates.indptr)]
-                long = np.zeros(len(rows))
-                features = completion_features(words, documents, queries, given, candidates, long, n_jobs)
-                found.append((features.astype(np.float32), labels, index.tag_kinds[candidates.indices]))
-    neutral = np.zeros((n_kinds, N_COMPLETION_FEATURES + 1))
-    neutral[:, 0] = 1.0
+            hidden = own.indptr[:-1] + (random.random(len(rows)) * np.diff(own.indptr)).astype(np.int64)
+            data = own.data.copy()
+            data[hidden] = 0
+            given = sp.csr_array((data, own.indices, own.indptr), shape=own.shape).copy()
+            given.eliminate_zeros()
+            candidates = candidate_tags(words, documents, queries, given, everything, N_CANDIDATES, n_jobs)
+            labels = candidates.indices == own.indices[hidden][owners_of(candidates.indptr)]
+            features = completion_features(words, documents, queries, given, candidates, fold_of(rows), n_jobs)
+            found.append((features.astype(np.float32), labels, index.tag_kinds[candidates.indices]))
     if not found:
         return neutral
     features, labels, kinds = (np.concatenate(arrays) for arrays in zip(*found, strict=True))

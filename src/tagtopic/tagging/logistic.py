@@ -12,48 +12,55 @@ import numpy as np
 from tagtopic._core.arrays import Float64s, Floats
 
 MAX_STEPS = 100
-TOLERANCE = 1e-6
-"""Largest gradient per example at the end."""
+TOLERANCE = 1e-10
+"""Loss per example that the last step may still gain, as the quadratic approximation predicts it."""
 
 RIDGE = 1e-10
 """Keeps the matrix of second derivatives invertible."""
 
 
-def fit_logistic(features: Floats, labels: Any) -> Float64s:
+def fit_logistic(features: Floats, labels: Any, start: Float64s | None = None) -> Float64s:
     """Return slopes, and last the intercept, of a logistic regression with the penalty ``sum(slopes**2) / 2``.
 
     Parameters
     ----------
     features : ndarray of shape (n_examples, n_features)
-        Features of about the same scale.
+        Features of about the same scale; they are used in single precision.
     labels : ndarray of bool, shape (n_examples,)
         Both values occur.
+    start : ndarray of shape (n_features + 1,), optional
+        Coefficients to start from, such as those of similar examples; by default 0.
 
     Returns
     -------
     ndarray of shape (n_features + 1,)
     """
-    inputs = np.column_stack([features, np.ones(len(features))]).astype(np.float64)
+    inputs = np.ones((len(features), features.shape[1] + 1), np.float32)
+    inputs[:, :-1] = features
     penalty = np.append(np.ones(features.shape[1]), 0.0)
-    signs = np.where(labels, 1.0, -1.0)
+    signs = np.where(labels, np.float32(1), np.float32(-1))
 
-    def loss_of(weights: Float64s) -> float:
-        return float(np.logaddexp(0.0, -signs * (inputs @ weights)).sum() + 0.5 * penalty @ weights**2)
+    def evaluate(weights: Float64s) -> tuple[float, Any]:
+        """Return the loss, and the probability of the other label of each example."""
+        margins = signs * (inputs @ weights.astype(np.float32))
+        small = np.exp(-np.abs(margins))
+        loss = (np.log1p(small) - np.minimum(margins, 0)).sum(dtype=np.float64) + 0.5 * penalty @ weights**2
+        return float(loss), np.where(margins > 0, small, np.float32(1)) / (1 + small)
 
-    weights = np.zeros(inputs.shape[1])
-    loss = loss_of(weights)
+    weights = np.zeros(inputs.shape[1]) if start is None else start.astype(np.float64)
+    loss, wrong = evaluate(weights)
     for _ in range(MAX_STEPS):
-        wrong = np.exp(-np.logaddexp(0.0, signs * (inputs @ weights)))  # probabilities of the other labels
-        gradient = penalty * weights - inputs.T @ (signs * wrong)
-        if np.abs(gradient).max() <= TOLERANCE * len(inputs):
-            break
-        curvature = (inputs * (wrong * (1.0 - wrong))[:, None]).T @ inputs + np.diag(penalty + RIDGE)
-        step = np.linalg.solve(curvature, gradient)
-        size, trial = 1.0, loss_of(weights - step)
+        gradient = penalty * weights - (signs * wrong) @ inputs
+        scaled = inputs * np.sqrt(wrong * (1 - wrong))[:, None]
+        step = np.linalg.solve(np.asarray(scaled.T @ scaled, np.float64) + np.diag(penalty + RIDGE), gradient)
+        size = 1.0
+        trial, trial_wrong = evaluate(weights - step)
         while size > RIDGE and trial > loss:
             size /= 2
-            trial = loss_of(weights - size * step)
+            trial, trial_wrong = evaluate(weights - size * step)
         if size <= RIDGE:
             break
-        weights, loss = weights - size * step, trial
+        weights, loss, wrong = weights - size * step, trial, trial_wrong
+        if gradient @ step <= 2 * TOLERANCE * len(inputs):
+            break
     return weights

@@ -236,11 +236,11 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
             parts.append(ExampleDocuments(rows, vectors[rows], document_vectors(few, idf), without))
         regressions = classifiers(everything) if n_folds > 1 else parts[0].regressions
         learnt = fit_combination(index, parts, len(kind_names), self.n_jobs)
-        self.coefficients_, self.offsets_, self.calibration_ = learnt
+        self.coefficients_, self.offsets_, self.calibration_ = learnt.coefficients, learnt.offsets, learnt.calibrations
         self.index_, self.idf_, self.regressions_ = index, idf, regressions
         self.__dict__.pop("_indexed", None)
         self.completion_ = fit_completion(
-            index, self._indexed, parts, self._stacking(), len(kind_names), random, self.n_jobs
+            index, self._indexed, parts, learnt.folds, len(kind_names), random, self.n_jobs
         )
         self.tag_frequencies_ = index.tag_counts / np.float64(len(kept))
         self._set_names(kept.tag_names, kind_names, kept.words, kept.rules)
