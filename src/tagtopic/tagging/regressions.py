@@ -29,7 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.arrays import Floats, Int32s, Int64s, offsets_of, read_only
-from tagtopic._core.jit import compiled
+from tagtopic._core.jit import compiled, compiled_reordering
 from tagtopic._core.parallel import ThreadPool, cut_evenly, cut_rows
 from tagtopic.corpus.matrices import is_nondecreasing
 from tagtopic.tagging.features import RegressionArrays
@@ -71,12 +71,13 @@ CHUNK_ENTRIES = 1 << 16
 
 
 class Workspace(NamedTuple):
-    """Arrays for one tag at a time: ``weights`` (words) is zero before and after; ``duals`` has room for the documents
-    of any tag, ``touched`` and ``kept`` for every word.
+    """Arrays for one tag at a time: ``weights`` (words) is zero before and after; ``duals`` and ``active`` have room
+    for the documents of any tag, ``touched`` and ``kept`` for every word.
     """
 
     weights: Floats
     duals: Floats
+    active: Int32s
     touched: Int32s
     kept: Floats
 
@@ -103,53 +104,79 @@ def find_neighbours(index: TrainingIndex, queries: Queries, first: int, last: in
             out[query, k] = positions[k] if k < n_found else ABSENT
 
 
+@compiled_reordering
+def margin_of(words: Int32s, values: Floats, weights: Floats) -> Any:
+    """Return ``values @ weights[words]``."""
+    total = np.float32(0)
+    for entry in range(words.shape[0]):  # unsigned: signed indices may be negative, which takes longer
+        total += weights[np.uint32(words[entry])] * values[entry]
+    return total
+
+
 @compiled
 def descend(
-    starts: Int64s, words: Int32s, values: Floats, first: int, last: int, documents: Int32s, labels: Floats,
-    cost: float, weights: Floats, duals: Floats,
+    starts: Int64s, words: Int32s, values: Floats, squares: Floats, documents: Int32s, labels: Floats, cost: float,
+    work: Workspace,
 ) -> float:  # fmt: skip
-    """Fit one tag on ``documents[first:last]``: fill ``weights`` (words, zero before), and return the intercept.
+    """Fit one tag on ``documents``: fill ``work.weights`` (words, zero before), and return the intercept.
 
-    ``duals`` has room for an entry per document.
+    Documents without weight whose condition holds by more than the largest violation of the last sweep are left out
+    of the sweeps (shrinking, as in liblinear) until the others have converged; then all are looked at again.
     """
-    diagonal = 0.5 / cost
-    intercept = 0.0
-    for p in range(first, last):
-        duals[p - first] = 0
+    weights, duals, active = work.weights, work.duals, work.active
+    diagonal = np.float32(0.5 / cost)
+    one, none = np.float32(1), np.float32(0)
+    intercept = none
+    n = documents.shape[0]
+    for p in range(n):
+        duals[p], active[p] = none, p
+    n_active, limit = n, np.float32(np.inf)
     for _sweep in range(MAX_SWEEPS):
-        worst = 0.0
-        for p in range(first, last):
-            d, label = documents[p], labels[p]
-            product, square = intercept, 1.0 + diagonal
-            for entry in range(starts[d], starts[d + 1]):
-                product += weights[words[entry]] * values[entry]
-                square += values[entry] * values[entry]
-            gradient = label * product - 1 + diagonal * duals[p - first]
-            if duals[p - first] == 0 and gradient >= 0:
+        worst, n_left = none, 0
+        for q in range(n_active):
+            p = active[q]
+            d, label, dual = documents[p], labels[p], duals[p]
+            first, last = starts[d], starts[d + 1]
+            product = intercept + margin_of(words[first:last], values[first:last], weights)
+            gradient = label * product - one + diagonal * dual
+            if dual == 0 and gradient >= 0:
+                if gradient <= limit:
+                    active[n_left] = p
+                    n_left += 1
                 continue
+            active[n_left] = p
+            n_left += 1
             worst = max(worst, abs(gradient))
-            new = max(duals[p - first] - gradient / square, 0.0)
-            change = (new - duals[p - first]) * label
-            duals[p - first] = new
+            new = max(dual - gradient / (squares[d] + one + diagonal), none)
+            change = (new - dual) * label
+            duals[p] = new
             intercept += change
-            for entry in range(starts[d], starts[d + 1]):
-                weights[words[entry]] += change * values[entry]
-        if worst < TOLERANCE:
+            for entry in range(first, last):
+                weights[np.uint32(words[entry])] += change * values[entry]
+        if worst >= TOLERANCE:
+            n_active, limit = n_left, worst
+        elif n_active == n:
             break
-    return intercept
+        else:
+            for p in range(n):
+                active[p] = p
+            n_active, limit = n, np.float32(np.inf)
+    return float(intercept)
 
 
 @compiled
 def fit_tags(
-    starts: Int64s, words: Int32s, values: Floats, first: int, last: int, problem_starts: Int64s, documents: Int32s,
-    labels: Floats, cost: float, work: Workspace, out: Fitted,
+    starts: Int64s, words: Int32s, values: Floats, squares: Floats, first: int, last: int, problem_starts: Int64s,
+    documents: Int32s, labels: Floats, cost: float, work: Workspace, out: Fitted,
 ) -> None:  # fmt: skip
     """Fit the tags of problems ``first:last`` and keep the largest weights of each."""
-    weights, duals, touched, kept = work
+    weights, duals, _, touched, kept = work
     for tag in range(first, last):
         begin, end = problem_starts[tag], problem_starts[tag + 1]
         row = tag - first
-        out.intercepts[row] = descend(starts, words, values, begin, end, documents, labels, cost, weights, duals)
+        out.intercepts[row] = descend(
+            starts, words, values, squares, documents[begin:end], labels[begin:end], cost, work
+        )
         n_touched = 0
         for p in range(begin, end):
             if duals[p - begin] > 0:
@@ -213,7 +240,8 @@ class TagRegressions:
         number_of_tag[chosen] = np.arange(len(chosen))
         n_random = max(N_RANDOM, min_random // len(chosen))
         allowed = _allowed(rows, vectors.shape[0])
-        fitting = _Fitting(vectors, allowed, sp.csc_array(tags), chosen, neighbours, max_words, n_random)
+        squares = read_only(vectors.multiply(vectors).sum(axis=1), np.float32)
+        fitting = _Fitting(vectors, squares, allowed, sp.csc_array(tags), chosen, neighbours, max_words, n_random)
         seed = int(random.integers(1 << 31))
         with ThreadPool(n_jobs) as pool:
             sizes = offsets_of(counts[chosen] * (1 + neighbours.shape[1]) + min(n_random, len(rows)))
@@ -267,9 +295,10 @@ class TagRegressions:
 
 @dataclass(frozen=True)
 class _Fitting:
-    """Documents, which of them may be learnt from, the tags to fit, each document's nearest neighbours, and sizes."""
+    """Documents and their squared lengths, which of them may be learnt from, the tags to fit, neighbours, and sizes."""
 
     vectors: Any
+    squares: Floats
     allowed: Any
     tags: Any
     chosen: Any
@@ -291,12 +320,13 @@ class _Fitting:
         )  # fmt: skip
         room = int(np.diff(problem_starts).max())
         work = Workspace(
-            np.zeros(n_words, np.float32), np.empty(room, np.float32), np.empty(n_words, np.int32),
-            np.empty(n_words, np.float32),
+            np.zeros(n_words, np.float32), np.empty(room, np.float32), np.empty(room, np.int32),
+            np.empty(n_words, np.int32), np.empty(n_words, np.float32),
         )  # fmt: skip
         fit_tags(
             read_only(self.vectors.indptr, np.int64), read_only(self.vectors.indices, np.int32),
-            read_only(self.vectors.data, np.float32), 0, n, problem_starts, documents, labels, COST, work, out,
+            read_only(self.vectors.data, np.float32), self.squares, 0, n, problem_starts, documents, labels, COST, work,
+            out,
         )  # fmt: skip
         kept = np.arange(most) < out.n_kept[:, None]
         weights = sp.csr_array((out.weights[kept], out.words[kept], offsets_of(out.n_kept)), shape=(n, n_words))
@@ -309,11 +339,12 @@ class _Fitting:
         positive = self.tags.indices[self.tags.indptr[tag] : self.tags.indptr[tag + 1]]
         positive = positive[self.allowed[positive]]
         near = self.neighbours[positive].ravel()
+        is_negative = np.full(len(self.allowed), self.n_random >= len(self.allowed))
         if self.n_random < len(self.allowed):
-            others = np.concatenate([near[near >= 0], random.integers(len(self.allowed), size=self.n_random)])
-        else:
-            others = np.arange(len(self.allowed))
-        negative = np.setdiff1d(others[self.allowed[others]], positive)
+            is_negative[random.integers(len(self.allowed), size=self.n_random)] = True
+            is_negative[near[near >= 0]] = True
+        is_negative[positive] = False
+        negative = np.flatnonzero(is_negative & self.allowed)
         documents = np.concatenate([positive, negative]).astype(np.int32)
         labels = np.repeat(np.array([1, -1], np.float32), [len(positive), len(negative)])
         order = random.permutation(len(documents))
