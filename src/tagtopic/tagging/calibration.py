@@ -127,11 +127,12 @@ def fit_combination(
             _add_examples(index, part, first, last, found, n_jobs)
     sizes = n_kinds, len(index.tag_counts)
     learnt = []
-    for batches in found:
-        examples = without_balanced_frequencies(Examples.concatenate(batches), n_kinds)
-        coefficients, offsets = fit_stacking(examples, *sizes)
-        folds = fit_folds(examples, *sizes, partial(fit_stacking, start=coefficients))
-        learnt.append((coefficients, offsets, fit_calibration(examples, folds), folds))
+    with one_blas_thread():  # threads cost more than they gain on matrices this small
+        for batches in found:
+            examples = without_balanced_frequencies(Examples.concatenate(batches), n_kinds)
+            coefficients, offsets = fit_stacking(examples, *sizes)
+            folds = fit_folds(examples, *sizes, partial(fit_stacking, start=coefficients))
+            learnt.append((coefficients, offsets, fit_calibration(examples, folds), folds))
     coefficients, offsets, calibrations = (np.stack([one[part] for one in learnt]) for part in range(3))
     return Combination(coefficients, offsets, calibrations, learnt[0][3])
 
@@ -291,7 +292,7 @@ def _fit_logistic(features: Floats, labels: Any, start: Float64s | None = None) 
     scale = np.where(varies, spread + 1e-6, np.inf)
     if start is not None:
         start = np.append(np.where(varies, start[:-1] * (spread + 1e-6), 0.0), start[-1] + start[:-1] @ centre)
-    with one_blas_thread():  # threads cost more than they gain on matrices this small
-        *fitted, intercept = fit_logistic((features - centre) / scale, labels, start)
+    scaled = (features - centre.astype(features.dtype)) * (1 / scale).astype(features.dtype)
+    *fitted, intercept = fit_logistic(scaled, labels, start)
     slopes = fitted / scale
     return np.append(slopes, intercept - slopes @ centre)

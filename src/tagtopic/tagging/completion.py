@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s, owners_of
-from tagtopic._core.parallel import cut_rows
+from tagtopic._core.parallel import cut_rows, one_blas_thread
 from tagtopic.tagging.calibration import (
     IDENTITY,
     MIN_POSITIVES,
@@ -183,4 +183,5 @@ def fit_completion(
     features, labels, kinds = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     if min(labels.sum(), (~labels).sum()) < MIN_POSITIVES:
         return neutral
-    return fit_coefficients(features, labels, kinds, n_kinds)
+    with one_blas_thread():
+        return fit_coefficients(features, labels, kinds, n_kinds)

@@ -36,6 +36,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from tagtopic._core.arrays import Float64s, Floats
+from tagtopic._core.parallel import one_blas_thread
 from tagtopic.tagging.audit_features import AuditEntries, TrainingDocuments, audit_features, sibling_features
 from tagtopic.tagging.calibration import MIN_POSITIVES, fit_coefficients, log_odds_of
 from tagtopic.tagging.features import N_EVIDENCE_FEATURES
@@ -205,7 +206,8 @@ def bound_share(own: Float64s, wrong: Float64s) -> float:
 
 def _fit_at_even_odds(features: Float64s, is_own: Any, kinds: Any, n_kinds: int) -> Float64s:
     """Return the coefficients for each kind of tag, at even prior odds."""
-    coefficients = fit_coefficients(features, is_own, kinds, n_kinds)
+    with one_blas_thread():
+        coefficients = fit_coefficients(features, is_own, kinds, n_kinds)
     for kind in range(n_kinds):
         of_kind = kinds == kind
         if min((of_kind & is_own).sum(), (of_kind & ~is_own).sum()) < MIN_POSITIVES:

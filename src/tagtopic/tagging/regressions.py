@@ -46,18 +46,18 @@ N_NEIGHBOURS = 20
 """Nearest neighbours of each of a tag's documents that it learns from."""
 
 N_RANDOM = 1000
-"""Random documents that each tag learns from besides, at least."""
+"""Random documents that each tag learns from besides, at least; they are the same for all tags."""
 
 MIN_RANDOM = 400_000
 """Random documents of all tags together, at least: where there are few tags, each learns from more documents."""
 
-MAX_SWEEPS, TOLERANCE = 20, 0.1
+MAX_SWEEPS, TOLERANCE = 20, 0.3
 """Passes over a tag's documents: at most, and the largest change of a violated optimality condition that ends them."""
 
 MAX_ENTRIES = 1 << 22
 """(document, word) entries that are learnt from; more documents are sampled."""
 
-MAX_WORDS = 1000
+MAX_WORDS = 300
 """Words that a tag keeps: those with the largest absolute weights."""
 
 MIN_WEIGHT = 1e-3
@@ -116,7 +116,7 @@ def margin_of(words: Int32s, values: Floats, weights: Floats) -> Any:
 @compiled
 def descend(
     starts: Int64s, words: Int32s, values: Floats, squares: Floats, documents: Int32s, labels: Floats, cost: float,
-    work: Workspace,
+    max_sweeps: int, tolerance: float, work: Workspace,
 ) -> float:  # fmt: skip
     """Fit one tag on ``documents``: fill ``work.weights`` (words, zero before), and return the intercept.
 
@@ -131,7 +131,7 @@ def descend(
     for p in range(n):
         duals[p], active[p] = none, p
     n_active, limit = n, np.float32(np.inf)
-    for _sweep in range(MAX_SWEEPS):
+    for _sweep in range(max_sweeps):
         worst, n_left = none, 0
         for q in range(n_active):
             p = active[q]
@@ -153,7 +153,7 @@ def descend(
             intercept += change
             for entry in range(first, last):
                 weights[np.uint32(words[entry])] += change * values[entry]
-        if worst >= TOLERANCE:
+        if worst >= tolerance:
             n_active, limit = n_left, worst
         elif n_active == n:
             break
@@ -167,7 +167,7 @@ def descend(
 @compiled
 def fit_tags(
     starts: Int64s, words: Int32s, values: Floats, squares: Floats, first: int, last: int, problem_starts: Int64s,
-    documents: Int32s, labels: Floats, cost: float, work: Workspace, out: Fitted,
+    documents: Int32s, labels: Floats, cost: float, max_sweeps: int, tolerance: float, work: Workspace, out: Fitted,
 ) -> None:  # fmt: skip
     """Fit the tags of problems ``first:last`` and keep the largest weights of each."""
     weights, duals, _, touched, kept = work
@@ -175,7 +175,7 @@ def fit_tags(
         begin, end = problem_starts[tag], problem_starts[tag + 1]
         row = tag - first
         out.intercepts[row] = descend(
-            starts, words, values, squares, documents[begin:end], labels[begin:end], cost, work
+            starts, words, values, squares, documents[begin:end], labels[begin:end], cost, max_sweeps, tolerance, work
         )
         n_touched = 0
         for p in range(begin, end):
@@ -224,6 +224,8 @@ class TagRegressions:
         max_entries: int = MAX_ENTRIES,
         max_words: int = MAX_WORDS,
         min_random: int = MIN_RANDOM,
+        max_sweeps: int = MAX_SWEEPS,
+        tolerance: float = TOLERANCE,
         chunk_entries: int = CHUNK_ENTRIES,
     ) -> TagRegressions:
         """Fit on some rows of ``vectors`` (documents, words) and ``tags`` (documents, tags), both CSR.
@@ -239,16 +241,31 @@ class TagRegressions:
         number_of_tag = np.full(tags.shape[1], -1, np.int32)
         number_of_tag[chosen] = np.arange(len(chosen))
         n_random = max(N_RANDOM, min_random // len(chosen))
-        allowed = _allowed(rows, vectors.shape[0])
         squares = read_only(vectors.multiply(vectors).sum(axis=1), np.float32)
-        fitting = _Fitting(vectors, squares, allowed, sp.csc_array(tags), chosen, neighbours, max_words, n_random)
-        seed = int(random.integers(1 << 31))
+        order = random.permutation(vectors.shape[0]).astype(np.int32)
+        places = np.argsort(order)
+        allowed = np.isin(order, rows)
+        common = allowed & (np.cumsum(allowed) <= n_random)
+        by_tag = sp.csc_array(tags)
+        fitting = _Fitting(
+            vectors,
+            squares,
+            order,
+            places,
+            allowed,
+            common,
+            by_tag,
+            chosen,
+            neighbours,
+            max_words,
+            max_sweeps,
+            tolerance,
+        )
         with ThreadPool(n_jobs) as pool:
             sizes = offsets_of(counts[chosen] * (1 + neighbours.shape[1]) + min(n_random, len(rows)))
-            parts = pool.map(lambda part: fitting.fit_part(part, seed), cut_evenly(sizes, chunk_entries))
+            parts = pool.map(fitting.fit_part, cut_evenly(sizes, chunk_entries))
         weights, intercepts = zip(*parts, strict=True)
-        by_tag = sp.csr_array(sp.vstack(weights, format="csr"))
-        return cls(sp.csr_array(by_tag.T), np.concatenate(intercepts), number_of_tag)
+        return cls(sp.csr_array(sp.vstack(weights, format="csr").T), np.concatenate(intercepts), number_of_tag)
 
     def for_kernels(self) -> RegressionArrays:
         """Return the arrays as the kernels read them."""
@@ -295,21 +312,30 @@ class TagRegressions:
 
 @dataclass(frozen=True)
 class _Fitting:
-    """Documents and their squared lengths, which of them may be learnt from, the tags to fit, neighbours, and sizes."""
+    """What the tags are fitted on.
+
+    ``squares`` are the squared lengths of the documents, ``order`` all of them in random order and ``places`` their
+    places in it; by place, ``allowed`` are those that may be learnt from, and ``common`` those that every tag learns
+    from. ``chosen`` are the tags to fit.
+    """
 
     vectors: Any
     squares: Floats
+    order: Int32s
+    places: Any
     allowed: Any
+    common: Any
     tags: Any
     chosen: Any
     neighbours: Int32s
     max_words: int
-    n_random: int
+    max_sweeps: int
+    tolerance: float
 
-    def fit_part(self, part: tuple[int, int], seed: int) -> tuple[Any, Floats]:
+    def fit_part(self, part: tuple[int, int]) -> tuple[Any, Floats]:
         """Return the weights (classifiers, words) and intercepts of the chosen tags ``part[0]:part[1]``."""
         first, last = part
-        problems = [self._problem(number, np.random.default_rng((seed, number))) for number in range(first, last)]
+        problems = [self._problem(number) for number in range(first, last)]
         problem_starts = offsets_of(np.array([len(documents) for documents, _ in problems], np.int64))
         documents, labels = (np.concatenate(arrays) for arrays in zip(*problems, strict=True))
         n_words, n = self.vectors.shape[1], last - first
@@ -325,30 +351,26 @@ class _Fitting:
         )  # fmt: skip
         fit_tags(
             read_only(self.vectors.indptr, np.int64), read_only(self.vectors.indices, np.int32),
-            read_only(self.vectors.data, np.float32), self.squares, 0, n, problem_starts, documents, labels, COST, work,
-            out,
+            read_only(self.vectors.data, np.float32), self.squares, 0, n, problem_starts, documents, labels, COST,
+            self.max_sweeps, self.tolerance, work, out,
         )  # fmt: skip
         kept = np.arange(most) < out.n_kept[:, None]
         weights = sp.csr_array((out.weights[kept], out.words[kept], offsets_of(out.n_kept)), shape=(n, n_words))
         weights.sort_indices()
         return weights, out.intercepts
 
-    def _problem(self, number: int, random: np.random.Generator) -> tuple[Int32s, Floats]:
+    def _problem(self, number: int) -> tuple[Int32s, Floats]:
         """Return the documents that a tag learns from, in random order, and their labels."""
         tag = self.chosen[number]
         positive = self.tags.indices[self.tags.indptr[tag] : self.tags.indptr[tag + 1]]
-        positive = positive[self.allowed[positive]]
         near = self.neighbours[positive].ravel()
-        is_negative = np.full(len(self.allowed), self.n_random >= len(self.allowed))
-        if self.n_random < len(self.allowed):
-            is_negative[random.integers(len(self.allowed), size=self.n_random)] = True
-            is_negative[near[near >= 0]] = True
-        is_negative[positive] = False
-        negative = np.flatnonzero(is_negative & self.allowed)
-        documents = np.concatenate([positive, negative]).astype(np.int32)
-        labels = np.repeat(np.array([1, -1], np.float32), [len(positive), len(negative)])
-        order = random.permutation(len(documents))
-        return documents[order], labels[order]
+        learns_from = self.common.copy()
+        learns_from[self.places[near[near >= 0]]] = True
+        learns_from[self.places[positive]] = True
+        documents = self.order[np.flatnonzero(learns_from & self.allowed)]
+        labels = np.full(len(learns_from), -1, np.float32)
+        labels[positive] = 1
+        return documents, labels[documents]
 
 
 def nearest_neighbours(index: TrainingIndex, vectors: Any, n_jobs: int | None, n: int = N_NEIGHBOURS) -> Int32s:
@@ -358,9 +380,3 @@ def nearest_neighbours(index: TrainingIndex, vectors: Any, n_jobs: int | None, n
     with ThreadPool(n_jobs) as pool:
         pool.map(lambda part: find_neighbours(index, queries, *part, out), cut_rows(len(out), CHUNK))
     return out
-
-
-def _allowed(rows: Any, n_documents: int) -> Any:
-    found = np.zeros(n_documents, bool)
-    found[rows] = True
-    return found
