@@ -48,8 +48,8 @@ EVEN_SHARE = 0.02
 EVEN_WEIGHT = 0.1
 """The share of pi that is the same for all tags, so that a tag without tokens can get some."""
 
-BLOCK_COUNTS = 1 << 22
-"""Counts by document and topic that are in memory at a time."""
+BLOCK_COUNTS, BLOCK_DOCUMENTS = 1 << 15, 256
+"""Counts by document and topic that are in memory at a time, but at least those of this many documents."""
 
 SETTLED = 2e-3
 """The chain has settled if the mean log probability of a token changes by less, from one quarter of the draws' sweeps
@@ -388,9 +388,10 @@ def mean_topics_by_tag(corpus: Corpus, topics: NDArray[np.uint16], n_topics: int
     """
     sums = np.zeros((corpus.n_tags, n_topics))
     starts = offsets_of(corpus.lengths())
-    for first, last in cut_rows(len(corpus), max(1, BLOCK_COUNTS // (n_topics + 1))):
-        rows = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
-        cells = rows * (n_topics + 1) + topics[starts[first] : starts[last]]
+    for first, last in cut_rows(len(corpus), max(BLOCK_DOCUMENTS, BLOCK_COUNTS // (n_topics + 1))):
+        cells = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(starts[first : last + 1]))
+        cells *= n_topics + 1
+        cells += topics[starts[first] : starts[last]]
         counts = np.bincount(cells, minlength=(last - first) * (n_topics + 1)).reshape(last - first, -1)[:, :n_topics]
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         add_topics_by_tag(corpus.tags[first:last], shares, sums)
