@@ -1,4 +1,4 @@
-"""The map of documents in a browser: points, hover, the documents of a tag, and no long tasks while it is moved."""
+"""The map of documents in a browser: points, hover, and the documents of a tag."""
 
 from __future__ import annotations
 

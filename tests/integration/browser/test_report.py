@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.explore.conftest import HOSTILE
-from tests.integration.browser.test_pages import serious_violations
+from tests.integration.browser.test_pages import violations_of
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_views_of_the_report_are_accessible(shared_page: Any, report: str, path:
     shared_page.goto(report + path)
     shared_page.wait_for_function("path => document.getElementById('main').dataset.path === path", arg=path[1:] or "/")
     assert shared_page.locator("h1").inner_text()
-    assert serious_violations(shared_page) == []
+    assert violations_of(shared_page) == []
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
 

@@ -110,6 +110,7 @@
     }
 
     function draw() {
+      if (!canvas.width || !canvas.height) return; // the page is not laid out yet, or the map is not shown
       const { unit, dot } = scales();
       pen.clearRect(0, 0, size.w, size.h);
       let last = null;
@@ -147,6 +148,7 @@
       waiting = true;
       requestAnimationFrame(() => {
         waiting = false;
+        if (!picture.width || !picture.height) return;
         pen.clearRect(0, 0, size.w, size.h);
         pen.drawImage(picture, view.x - drawn.x, view.y - drawn.y, size.w, size.h);
       });
