@@ -120,10 +120,11 @@ def _entries(report: TagReport, top: int | None, titles: Sequence[str] | None) -
     return Result(
         title=f"{len(entries):,} tags on documents, most suspicious first",
         columns=[
-            Column("document", one_line=True), Column("tag", min_width=18), Column("suspicion", number=True),
+            Column("document", one_line=True, ratio=4), Column("tag", ratio=3, min_width=18),
+            Column("suspicion", number=True),
             Column("plausibility", number=True),
             Column("sibling", number=True), Column("weight", number=True), Column("expected", number=True),
-            Column("evidence against", ratio=1, min_width=12), Column("better", min_width=10),
+            Column("evidence against", ratio=3, min_width=12), Column("better", ratio=2, min_width=10),
         ],
         lines=[
             [titled(e.document, titles, e.document_number, TITLE_WIDTH), e.tag, f"{e.suspicion:.2f}",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, JustifyMethod
+from rich.console import Console, JustifyMethod, OverflowMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -222,7 +222,15 @@ def print_table(result: Result, *, console: Console | None = None, max_lines: in
     for column in result.columns:
         justify: JustifyMethod = "right" if column.number else "left"
         no_wrap = column.number or column.one_line
-        table.add_column(column.name, justify=justify, ratio=column.ratio, no_wrap=no_wrap, min_width=column.min_width)
+        overflow: OverflowMethod = "ellipsis" if no_wrap else "fold"
+        table.add_column(
+            column.name,
+            justify=justify,
+            ratio=column.ratio,
+            no_wrap=no_wrap,
+            min_width=column.min_width,
+            overflow=overflow,
+        )
     for line in result.lines[:max_lines]:
         table.add_row(
             *(Text(escape_controls(cell)) for cell in line)
