@@ -389,6 +389,34 @@ def narrower_tags(concepts: Iterable[Concept], tags: Iterable[str], kind: str = 
     return sorted(prefix + name for name in found)
 
 
+def labels_of(concepts: Iterable[Concept], kind: str = "") -> dict[str, list[str]]:
+    """Return the labels of each tag of a thesaurus, such as for ``tagtopic.tagging.VocabularyPredictor``.
+
+    Parameters
+    ----------
+    concepts : iterable of Concept
+        The thesaurus.
+    kind : str, default=""
+        The kind of the tags, such as "keyword"; names of the thesaurus have none.
+
+    Returns
+    -------
+    dict of str to list of str
+        The preferred name and the alternatives of each tag; concepts with the same preferred name are one tag.
+
+    Examples
+    --------
+    >>> from tagtopic.curation.thesaurus import Concept, labels_of
+    >>> labels_of([Concept("science fiction", ("sci-fi",)), Concept("dog")], "genre")
+    {'genre:science fiction': ['science fiction', 'sci-fi'], 'genre:dog': ['dog']}
+    """
+    prefix = f"{kind}:" if kind else ""
+    found: dict[str, list[str]] = {}
+    for concept in concepts:
+        found.setdefault(prefix + concept.preferred, []).extend((concept.preferred, *concept.alternatives))
+    return found
+
+
 # ---- merges
 
 

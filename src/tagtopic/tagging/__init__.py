@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tagtopic.tagging.audit import KindSummary, TagAudit, TagOnDocument, TagReport
     from tagtopic.tagging.duplicates import NearDuplicate, near_duplicates
     from tagtopic.tagging.explanation import Explanation, WordAssignment
+    from tagtopic.tagging.labels import VocabularyPredictor
     from tagtopic.tagging.predictor import TagPredictor
     from tagtopic.tagging.ranking import RankedTag, RankedTags
     from tagtopic.tagging.reasons import Reasons, TagReasons
@@ -28,6 +29,7 @@ _MODULES = {
     "TagPredictor": "predictor",
     "TagReasons": "reasons",
     "TagReport": "audit",
+    "VocabularyPredictor": "labels",
     "WordAssignment": "explanation",
     "near_duplicates": "duplicates",
 }
@@ -44,6 +46,7 @@ __all__ = [
     "TagPredictor",
     "TagReasons",
     "TagReport",
+    "VocabularyPredictor",
     "WordAssignment",
     "near_duplicates",
 ]
