@@ -2,6 +2,8 @@
 
     python benchmarks/audit_tags.py acl.jsonl.gz --kind author --least 5 --documents 27435 --seeds 5
     python benchmarks/audit_tags.py tmdb10k.jsonl.gz --kind keyword --noise confusable --rivals
+    python benchmarks/audit_tags.py debian.jsonl.gz --kind section --least 20 --documents 8000 --replace
+    python benchmarks/audit_tags.py planted:single --kind tag --replace
 
 Documents and tags are selected as in predict_tags.py. To a share of the (document, tag) entries a wrong tag is added, a
 model is fitted on the noisy corpus, and all its tags are audited: training documents are judged without themselves.
@@ -14,7 +16,10 @@ confusable
     one of the five tags of the same kind that are most similar to the entry's tag, by the cosine of the sums of the
     tags' tf-idf vectors over the original documents.
 
-Reported are the AUROC of the wrong tags and the precision among as many entries as are wrong, least plausible first.
+With --replace a wrong tag is put in place of the right one: for documents with one label each.
+
+Reported are the AUROC of the wrong tags and the precision among as many entries as are wrong, least plausible first;
+and the expected calibration error of the suspicion, the probability that an entry is wrong, in ten bins.
 With --rivals cleanlab ranks the same entries (its three multi-label scores, from probabilities of one-vs-rest logistic
 regressions in five-fold cross-validation), and so does the weight of a tag relative to its expected weight.
 """
@@ -30,6 +35,7 @@ import scipy.sparse as sp
 from sklearn.metrics import roc_auc_score
 
 from predict_tags import select, tf_idf
+from rivals import planted_corpus
 from tagtopic import TWDA, Corpus
 from tagtopic.corpus.tags import kinds_of
 
@@ -55,8 +61,10 @@ def similar_tags(corpus: Corpus, n: int = N_CONFUSABLE) -> Any:
     return found
 
 
-def with_noise(corpus: Corpus, noise: str, share: float, random: np.random.Generator) -> tuple[Corpus, Any]:
-    """Add wrong tags; return the corpus, and the 0/1 matrix of the tags that were added."""
+def with_noise(
+    corpus: Corpus, noise: str, share: float, random: np.random.Generator, *, replace: bool = False
+) -> tuple[Corpus, Any]:
+    """Add wrong tags, or replace right ones; return the corpus, and the 0/1 matrix of the tags that were added."""
     own = sp.csr_array(corpus.tags)
     rows = np.repeat(np.arange(len(corpus)), np.diff(own.indptr))
     chosen = random.permutation(own.nnz)[: round(share * own.nnz)]
@@ -69,6 +77,11 @@ def with_noise(corpus: Corpus, noise: str, share: float, random: np.random.Gener
     chosen, drawn = chosen[drawn >= 0], drawn[drawn >= 0]
     added = sp.csr_array((np.ones(len(drawn), np.int8), (rows[chosen], drawn)), shape=own.shape)
     added = sp.csr_array((added > 0).astype(np.int8) > own).astype(np.int8)
+    if replace:
+        has_wrong = np.asarray(added[rows[chosen], drawn]).ravel() > 0
+        gone = (rows[chosen][has_wrong], own.indices[chosen][has_wrong])
+        own = sp.csr_array(own - sp.csr_array((np.ones(len(gone[0]), np.int8), gone), shape=own.shape))
+        own.eliminate_zeros()
     names = {"words": corpus.words, "tag_names": corpus.tag_names, "ids": corpus.ids}
     return Corpus.from_counts(corpus.counts, sp.csr_array(own + added), **names), added
 
@@ -78,6 +91,12 @@ def measures(wrong: Any, suspicion: Any) -> tuple[float, float, float, float]:
     order = np.argsort(-suspicion, kind="stable")
     at = [float(wrong[order[:n]].mean()) for n in (int(wrong.sum()), 20, 100)]
     return float(roc_auc_score(wrong, suspicion)), at[0], at[1], at[2]
+
+
+def calibration_error(wrong: Any, probability: Any) -> float:
+    """Return the expected calibration error in ten bins."""
+    bins = np.minimum((probability * 10).astype(int), 9)
+    return float(sum(abs((probability - wrong)[bins == b].sum()) for b in range(10)) / len(wrong))
 
 
 def cleanlab_scores(corpus: Corpus, seed: int) -> dict[str, Any]:
@@ -106,7 +125,8 @@ def cleanlab_scores(corpus: Corpus, seed: int) -> dict[str, Any]:
 
 def measure(corpus: Corpus, noise: str, arguments: argparse.Namespace, seed: int) -> dict[str, tuple[float, ...]]:
     """Return the measures of each score."""
-    noisy, added = with_noise(corpus, noise, arguments.share, np.random.default_rng(seed))
+    random = np.random.default_rng(seed)
+    noisy, added = with_noise(corpus, noise, arguments.share, random, replace=arguments.replace)
     started = time.process_time()
     model = TWDA(arguments.topics, max_iter=arguments.iterations, random_state=seed, progress=False).fit(noisy)
     fitted = time.process_time()
@@ -124,6 +144,25 @@ def measure(corpus: Corpus, noise: str, arguments: argparse.Namespace, seed: int
         "weight / expected": measures(wrong, -ratio),
     }
     print(f"  fit {fitted - started:.0f} s, audit {done - fitted:.0f} s of CPU time; {wrong.mean():.3f} are wrong")
+    suspicion, plausibility = entries.column("suspicion"), entries.column("plausibility")
+    print(f"  {noise}: calibration error of the suspicion {calibration_error(wrong, suspicion):.3f}")
+    for name, values in (("suspicion", suspicion), ("plausibility", plausibility)):
+        print(f"    median {name}: wrong {np.median(values[wrong]):.3f}, right {np.median(values[~wrong]):.3f}")
+    ratio = entries.column("weight") / entries.column("expected_weight")
+    found = {
+        "looks random": measures(wrong, -entries.column("plausibility")),
+        "wrong sibling": measures(wrong, entries.column("wrong_sibling")),
+        "both": measures(wrong, entries.column("suspicion")),
+        "weight / expected": measures(wrong, -ratio),
+    }
+    print(f"  fit {fitted - started:.0f} s, audit {done - fitted:.0f} s of CPU time; {wrong.mean():.3f} are wrong")
+    suspicion = entries.column("suspicion")
+    print(
+        f"  {noise}: calibration error of the suspicion {calibration_error(wrong, suspicion):.3f}; median of wrong tags "
+        f"{np.median(suspicion[wrong]):.2f}, of right ones {np.median(suspicion[~wrong]):.3f}; "
+        f"plausibility {np.median(entries.column('plausibility')[wrong]):.2f} and "
+        f"{np.median(entries.column('plausibility')[~wrong]):.2f}"
+    )
     if arguments.rivals:
         own = sp.csr_array(noisy.tags)
         is_wrong = np.asarray(added[np.repeat(np.arange(len(noisy)), np.diff(own.indptr)), own.indices]).ravel() > 0
@@ -136,7 +175,7 @@ def measure(corpus: Corpus, noise: str, arguments: argparse.Namespace, seed: int
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus")
+    parser.add_argument("corpus", help="a file, planted:single or planted:rare")
     parser.add_argument("--kind", required=True, help="one kind of tag, or several separated by commas")
     parser.add_argument("--least", type=int, default=5)
     parser.add_argument("--documents", type=int, default=10**9)
@@ -144,14 +183,19 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--noise", default=",".join(NOISE), help="uniform, frequency, confusable")
     parser.add_argument("--share", type=float, default=0.1, help="wrong tags for each tag")
+    parser.add_argument("--replace", action="store_true", help="replace right tags instead of adding to them")
     parser.add_argument("--rivals", action="store_true", help="also measure cleanlab, which must be installed")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--seeds", type=int, default=1)
     arguments = parser.parse_args()
-    read = Corpus.read(arguments.corpus, stop_words="en", min_df=2, progress=False)
+    planted = arguments.corpus.partition(":")[2] if arguments.corpus.startswith("planted:") else None
+    read = None if planted else Corpus.read(arguments.corpus, stop_words="en", min_df=2, progress=False)
     runs: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     for seed in range(arguments.seed, arguments.seed + arguments.seeds):
-        corpus = select(read, arguments.kind, arguments.least, arguments.documents, seed)
+        if read is None:
+            corpus = planted_corpus(str(planted), arguments.documents, seed)
+        else:
+            corpus = select(read, arguments.kind, arguments.least, arguments.documents, seed)
         print(f"seed {seed}: {len(corpus)} documents, {corpus.n_tags} tags", flush=True)
         for noise in arguments.noise.split(","):
             for name, values in measure(corpus, noise, arguments, seed).items():
