@@ -148,21 +148,6 @@ def measure(corpus: Corpus, noise: str, arguments: argparse.Namespace, seed: int
     print(f"  {noise}: calibration error of the suspicion {calibration_error(wrong, suspicion):.3f}")
     for name, values in (("suspicion", suspicion), ("plausibility", plausibility)):
         print(f"    median {name}: wrong {np.median(values[wrong]):.3f}, right {np.median(values[~wrong]):.3f}")
-    ratio = entries.column("weight") / entries.column("expected_weight")
-    found = {
-        "looks random": measures(wrong, -entries.column("plausibility")),
-        "wrong sibling": measures(wrong, entries.column("wrong_sibling")),
-        "both": measures(wrong, entries.column("suspicion")),
-        "weight / expected": measures(wrong, -ratio),
-    }
-    print(f"  fit {fitted - started:.0f} s, audit {done - fitted:.0f} s of CPU time; {wrong.mean():.3f} are wrong")
-    suspicion = entries.column("suspicion")
-    print(
-        f"  {noise}: calibration error of the suspicion {calibration_error(wrong, suspicion):.3f}; median of wrong tags "
-        f"{np.median(suspicion[wrong]):.2f}, of right ones {np.median(suspicion[~wrong]):.3f}; "
-        f"plausibility {np.median(entries.column('plausibility')[wrong]):.2f} and "
-        f"{np.median(entries.column('plausibility')[~wrong]):.2f}"
-    )
     if arguments.rivals:
         own = sp.csr_array(noisy.tags)
         is_wrong = np.asarray(added[np.repeat(np.arange(len(noisy)), np.diff(own.indptr)), own.indices]).ravel() > 0
