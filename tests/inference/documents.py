@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tagtopic.inference.types import (
     KernelParameters,
     LeaveOneOut,
     OwnWords,
+    Parameters,
     VariationalPosterior,
 )
 
@@ -40,6 +42,26 @@ class Case:
     latent: bool
     leave_one_out: reference.LeaveOneOut | None = None
     omega: Float64s | None = None
+    latent_topics_by_tag: Float64s | None = None
+
+    @property
+    def parameters(self) -> Parameters:
+        """Those of the model, as engines take them."""
+        return Parameters(
+            self.psi, self.theta, self.pi, self.pi_latent, self.mu, self.latent, own_words=self.own_words,
+            latent_topics_by_tag=self.latent_topics_by_tag,
+        )  # fmt: skip
+
+    @property
+    def document_mus(self) -> Float64s:
+        """Each document's mu."""
+        rows = [self.tags[start:end] for start, end in pairwise(self.tag_starts)]
+        if self.latent_topics_by_tag is None:
+            return np.array([self.mu for _ in rows])
+        expected = self.latent_topics_by_tag * self.mu.sum()
+        return np.array(
+            [np.average(expected[row], axis=0, weights=self.pi[row]) if len(row) else self.mu for row in rows]
+        )
 
     @property
     def n_documents(self) -> int:
@@ -113,6 +135,7 @@ def cases(draw: st.DrawFn) -> Case:
             random.choice([0.01, 0.5], n_words),
         ),
         omega=omega,
+        latent_topics_by_tag=random.dirichlet(np.ones(n_topics), n_tags) if draw(st.booleans()) else None,
     )
 
 
@@ -128,7 +151,7 @@ def initial_posterior(case: Case, dtype: type[np.floating] = np.float64) -> Vari
     lengths = np.add.reduceat(np.append(case.counts, 0), case.word_starts[:-1])
     lengths[np.diff(case.word_starts) == 0] = 0
     xi = case.pi[case.tags] + np.repeat(lengths, np.diff(case.tag_starts)) / 2
-    rho = case.mu + lengths[:, None] / (2 * len(case.mu))
+    rho = case.document_mus + lengths[:, None] / (2 * len(case.mu))
     return VariationalPosterior(xi.astype(dtype), (case.pi_latent + lengths / 2).astype(dtype), rho.astype(dtype))
 
 
@@ -140,10 +163,11 @@ def run_kernel(method: str, case: Case, sweeps: int, dtype: type[np.floating] = 
     given = case.leave_one_out if method_of(method).is_leave_one_out else None
     arrays = vars(given).values() if given is not None else [np.empty(0)] * 3
     leave_one_out = LeaveOneOut(*(array.astype(dtype) for array in arrays))
+    latent_topics = np.empty((0, 0)) if case.latent_topics_by_tag is None else case.latent_topics_by_tag
     psi, rows = read_only(case.psi.astype(dtype)), read_only(rows.astype(dtype))
     parameters = KernelParameters(
         psi, rows, read_only(case.pi), case.pi_latent, read_only(case.mu), case.latent, leave_one_out,
-        read_only(omega.astype(dtype)),
+        read_only(omega.astype(dtype)), read_only(latent_topics.astype(dtype)),
     )  # fmt: skip
     posterior = initial_posterior(case, dtype)
     shape = (case.n_documents, case.psi.shape[1])
@@ -180,7 +204,7 @@ def reference_document(method: str, case: Case, d: int) -> reference.Document:
         theta=np.maximum(theta, 1e-10) if method == "paper" else theta,
         prior=np.append(prior, case.pi_latent) if latent else prior,
         xi=np.append(xi, posterior.xi_latent[d]) if latent else xi,
-        mu=case.mu if latent else None,
+        mu=case.document_mus[d] if latent else None,
         rho=posterior.rho[d].astype(np.float64) if latent else None,
         leave_one_out=given
         and replace(

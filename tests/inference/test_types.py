@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from tests.inference.documents import Case, cases
 
 from tagtopic.inference.methods import E_STEP_METHODS, InferenceMethod, method_of
 from tagtopic.inference.types import CountTotals, Parameters, kernel_parameters
@@ -56,3 +58,9 @@ def test_only_leave_one_out_methods_get_totals(method: InferenceMethod) -> None:
 def test_before_the_first_m_step_there_is_nothing_to_subtract() -> None:
     given = kernel_parameters(some(), method_of("cvb0")).leave_one_out
     assert [array.tolist() for array in given] == [[0, 0], [0, 0], [0, 0, 0]]
+
+
+@given(cases())
+def test_mu_of_documents_follows_their_tags(case: Case) -> None:
+    found = case.parameters.latent_topic_priors(case.tag_starts, case.tags)
+    np.testing.assert_allclose(np.broadcast_to(found, case.document_mus.shape), case.document_mus, rtol=1e-12)

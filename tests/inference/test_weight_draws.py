@@ -20,7 +20,7 @@ from tagtopic.inference.weight_draws import (
 )
 
 EMPTY = LeaveOneOut(np.empty(0), np.empty(0), np.empty(0))
-NONE = np.empty(0)
+NONE, NO_ROWS = np.empty(0), np.empty((0, 0))
 PSI = np.array([[0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # words x topics: they share none
 THETA = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
@@ -33,7 +33,7 @@ def drawn(*, latent: bool, n: int = 4000, seed: int = 3, counts: tuple[float, ..
         np.array([0, 1, 3]), np.array([1, 0, 1], np.int32),
     )  # fmt: skip
     mu = np.array([1e-9, 1e-9, 2.0])
-    parameters = KernelParameters(PSI, THETA, np.array([1.0, 2.0]), 3.0, mu, latent, EMPTY, NONE)
+    parameters = KernelParameters(PSI, THETA, np.array([1.0, 2.0]), 3.0, mu, latent, EMPTY, NONE, NO_ROWS)
     draws = np.zeros((n, 3 if latent else 2))
     draw_weights(documents, 1, no_own_words(), parameters, seed, 20, draws)
     return draws
@@ -85,7 +85,9 @@ def test_uninformative_words_leave_the_prior() -> None:
         np.array([0, 1]), np.array([0], np.int32), np.array([6], np.int32), np.array([0, 2]), np.array([0, 1], np.int32)
     )
     theta = np.ones((2, 1))
-    parameters = KernelParameters(np.ones((1, 1)), theta, np.array([3.0, 6.0]), 1.0, np.ones(1), False, EMPTY, NONE)
+    parameters = KernelParameters(
+        np.ones((1, 1)), theta, np.array([3.0, 6.0]), 1.0, np.ones(1), False, EMPTY, NONE, NO_ROWS
+    )
     draws = np.zeros((3000, 2))
     draw_weights(documents, 0, no_own_words(), parameters, 1, 20, draws)
     np.testing.assert_allclose(draws.mean(axis=0), [1 / 3, 2 / 3], atol=0.04)
@@ -104,7 +106,7 @@ def test_posterior_of_a_latent_tag_that_is_confounded_with_a_tag(own: float) -> 
     )
     theta, omega = theta * (1 - own), np.array([0, own, 0])
     entries = OwnWordEntries(np.array([0, 0, 1, 1]), np.zeros(1, np.int32), np.zeros(1, np.int32))
-    parameters = KernelParameters(psi, theta, np.array([pi]), pi_latent, mu, True, EMPTY, np.array([own]))
+    parameters = KernelParameters(psi, theta, np.array([pi]), pi_latent, mu, True, EMPTY, np.array([own]), NO_ROWS)
     draws = np.zeros((8000, 2))
     draw_weights(documents, 0, entries if own else no_own_words(), parameters, 1, 100, draws)
 
@@ -132,7 +134,9 @@ def test_weights_near_zero_stay_finite() -> None:
         np.array([0, 2]),
         np.arange(2, dtype=np.int32),
     )
-    parameters = KernelParameters(PSI, THETA, np.array([0.01, 0.01]), 0.01, np.full(3, 0.01), True, EMPTY, NONE)
+    parameters = KernelParameters(
+        PSI, THETA, np.array([0.01, 0.01]), 0.01, np.full(3, 0.01), True, EMPTY, NONE, NO_ROWS
+    )
     draws = np.zeros((500, 3))
     draw_weights(documents, 0, no_own_words(), parameters, 1, 20, draws)
     np.testing.assert_allclose(draws.sum(axis=1), 1.0)

@@ -190,8 +190,8 @@ def fill_posterior(
     posterior.xi[:] = prior * growth[owner]
     posterior.xi_latent[:] = latent * growth
     if each_rho:
-        rho = np.outer(np.maximum(latent * growth - latent, 0.0), parameters.mu / parameters.mu.sum())
-        posterior.rho[:] = rho + parameters.mu
+        mu = parameters.latent_topic_priors(tag_starts, tags)
+        posterior.rho[:] = np.maximum(latent * growth - latent, 0.0)[:, None] * (mu / parameters.mu.sum()) + mu
     else:
         posterior.rho[:] = 1.0
 

@@ -181,7 +181,7 @@ def update_posterior_cvb0(parameters: KernelParameters, document: Workspace) -> 
                 * document.latent_row[k]
                 * max(document.gradient[k] - share * document.gradient_correction[k], 0.0)
             )
-            document.rho[k] = parameters.mu[k] + n_k
+            document.rho[k] = document.mu[k] + n_k
             total += n_k
         document.xi[n_tags] = document.prior[n_tags] + total
 

@@ -9,7 +9,8 @@ One sweep, for a document with words w (count c_w), tags j, and the latent tag w
     n_jk = a_j t_jk M_k                            expected counts
     xi_j = pi_j + sum_k n_jk,  rho_k = mu_k + n_latent,k
 
-as in "map" and "mixture", which differ in a and t only. If tags have words of their own, with probabilities omega_jw,
+as in "map" and "mixture", which differ in a and t only. mu may
+differ from document to document, with its tags. If tags have words of their own, with probabilities omega_jw,
 
     s_w = sum_k e_k psi_wk + sum_j a_j omega_jw,   n_j = sum_k n_jk + sum_w a_j omega_jw c_w / s_w .
 
@@ -132,6 +133,29 @@ def add_own_words(omega: Floats, document: Workspace) -> None:
             document.xi[j] += document.weights[j] * omega[document.own_words.pairs[c]] * ratio
 
 
+@compiled
+def latent_topic_prior(parameters: KernelParameters, tags: Int32s, prior: Float64s, mu: Float64s) -> None:
+    """Compute the document's mu: ``prior @ latent_topics_by_tag[tags] / prior.sum()`` times the sum of mu.
+
+    ``prior`` begins with pi of the tags. Without tags, or rows, the document has the model's mu.
+    """
+    rows = parameters.latent_topics_by_tag
+    total = mu_total = 0.0
+    for k in range(mu.shape[0]):
+        mu[k] = parameters.mu[k]
+        mu_total += mu[k]
+    for j in range(tags.shape[0]):
+        total += prior[j]
+    if rows.shape[0] == 0 or total <= 0:
+        return
+    for k in range(mu.shape[0]):
+        mu[k] = 0.0
+    for j in range(tags.shape[0]):
+        share = mu_total * prior[j] / total
+        for k in range(mu.shape[0]):
+            mu[k] += share * rows[tags[j], k]
+
+
 @compiled_reordering
 def word_pass(psi: Floats, counts: Floats, mix: Floats, own: Floats, probabilities: Floats, gradient: Floats) -> None:
     """Compute ``probabilities = psi @ mix + own; gradient = psi.T @ (counts / probabilities)``, four words a time."""
@@ -175,7 +199,7 @@ def update_posterior(parameters: KernelParameters, document: Workspace) -> None:
         total = 0.0
         for k in range(document.rho.shape[0]):
             n_k = document.weights[n_tags] * document.latent_row[k] * document.gradient[k]
-            document.rho[k] = parameters.mu[k] + n_k
+            document.rho[k] = document.mu[k] + n_k
             total += n_k
         document.xi[n_tags] = document.prior[n_tags] + total
 
@@ -207,7 +231,7 @@ def log_likelihood(counts: Floats, probabilities: Floats) -> float:
 
 
 @compiled
-def document_objective(method: int, mu: Float64s, document: Workspace, log_scale: float) -> float:
+def document_objective(method: int, document: Workspace, log_scale: float) -> float:
     """Return the document's term of the objective at its xi and rho.
 
     paper, mixture:  ``counts @ log(s) - KL(Dir(xi) || Dir(prior)) - KL(Dir(rho) || Dir(mu))``, a lower bound
@@ -219,9 +243,9 @@ def document_objective(method: int, mu: Float64s, document: Workspace, log_scale
         return value
     if method == MAP:
         value += weighted_logs(document.prior, document.weights)
-        return value + weighted_logs(mu, document.latent_row) if document.latent else value
+        return value + weighted_logs(document.mu, document.latent_row) if document.latent else value
     value -= dirichlet_divergence(document.xi, document.prior)
-    return value - dirichlet_divergence(document.rho, mu) if document.latent else value
+    return value - dirichlet_divergence(document.rho, document.mu) if document.latent else value
 
 
 def _sweep_kernel(method: int) -> Callable[[KernelParameters, Workspace, int, float], float]:
@@ -266,7 +290,7 @@ def _sweep_kernel(method: int) -> Callable[[KernelParameters, Workspace, int, fl
                     change += abs(document.mix[k] - previous[k])
                 final = change <= tolerance * total_of(document.mix)
             if final:
-                value = document_objective(method, parameters.mu, document, log_scale)
+                value = document_objective(method, document, log_scale)
             if method == CVB0:
                 update_posterior_cvb0(parameters, document)
             elif method == PAPER:
@@ -297,7 +321,7 @@ def allocate_buffers(documents: Documents, first: int, last: int, psi: Floats) -
     )
     return (
         np.empty((n_words, n_topics), dtype), np.zeros((5, n_words), dtype), np.zeros((9, n_topics), dtype),
-        np.empty((2, n_topics)), np.empty((3, n_tags + 1)),
+        np.empty((3, n_topics)), np.empty((3, n_tags + 1)),
     )  # fmt: skip
 
 
@@ -311,6 +335,7 @@ def borrow_parameters(parameters: KernelParameters) -> KernelParameters:
     return KernelParameters(
         borrow(parameters.psi), borrow(parameters.tag_rows), borrow(parameters.pi), parameters.pi_latent,
         borrow(parameters.mu), parameters.latent, leave_one_out, borrow(parameters.omega),
+        borrow(parameters.latent_topics_by_tag),
     )  # fmt: skip
 
 
@@ -365,7 +390,7 @@ def _infer_kernel(method: int) -> Callable[..., None]:
         by_topic, of_latent = borrow(owned_by_topic), borrow(owned_of_latent)
         mix, previous_mix, gradient = by_topic[0], by_topic[1], by_topic[2]
         mix_correction, gradient_correction, scratch = by_topic[3], by_topic[4], by_topic[5:]
-        rho, latent_row = of_latent[0], of_latent[1]
+        rho, latent_row, mu = of_latent[0], of_latent[1], of_latent[2]
         n_topics = parameters.psi.shape[1]
         words, tags = borrow(documents.words), borrow(documents.tags)
         word_base, tag_base = documents.word_starts[0], documents.tag_starts[0]
@@ -396,11 +421,12 @@ def _infer_kernel(method: int) -> Callable[..., None]:
                 prior[n_tags] = parameters.pi_latent
                 for k in range(n_topics):
                     rho[k] = posterior.rho[d, k]
+                latent_topic_prior(parameters, tags[tag_start : tag_start + n_tags], prior, mu)
 
             document = Workspace(
-                tags[tag_start : tag_start + n_tags], latent, prior, xi, weights, rho, latent_row, rows[:n_words],
-                counts, probabilities, mix, previous_mix, gradient, word_prior, inverse_probabilities, mix_correction,
-                gradient_correction, scratch, by_word[4, :n_words],
+                tags[tag_start : tag_start + n_tags], latent, prior, xi, weights, rho, latent_row, mu,
+                rows[:n_words], counts, probabilities, mix, previous_mix, gradient, word_prior, inverse_probabilities,
+                mix_correction, gradient_correction, scratch, by_word[4, :n_words],
                 OwnWordEntries(
                     borrow(own_words.starts)[first_entry : first_entry + n_words + 1], borrow(own_words.positions),
                     borrow(own_words.pairs),

@@ -130,4 +130,4 @@ def update_posterior_paper(parameters: KernelParameters, document: Workspace) ->
     if document.latent:
         share = document.xi[n_tags] / document.xi.sum()
         for k in range(document.rho.shape[0]):
-            document.rho[k] = parameters.mu[k] + share * document.gradient[k]
+            document.rho[k] = document.mu[k] + share * document.gradient[k]

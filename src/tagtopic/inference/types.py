@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from tagtopic._core.arrays import Float64s, Floats, Int32s, Int64s, read_only
@@ -94,6 +95,9 @@ class Parameters:
         Available during a fit, from the first M-step on; leave-one-out counts need it.
     own_words : OwnWords or None, default=None
         Words of tags' own; theta is the topics of the other tokens.
+    latent_topics_by_tag : array of shape (tags, topics) or None, default=None
+        If given, the prior of the latent tag's topics differs from document to document: the mean of its tags' rows,
+        weighted by pi, times the sum of mu. Documents without tags have mu.
     """
 
     psi: Floats
@@ -104,6 +108,7 @@ class Parameters:
     latent: bool
     totals: CountTotals | None = None
     own_words: OwnWords | None = None
+    latent_topics_by_tag: Floats | None = None
 
     @property
     def topic_rows(self) -> Floats:
@@ -133,12 +138,30 @@ class Parameters:
             return replace(self, pi=pi)
         return replace(self, pi=pi[:-1], pi_latent=float(pi[-1]))
 
+    def latent_topic_priors(self, tag_starts: Int64s, tags: Int32s) -> Float64s:
+        """Return the prior of the latent tag's topics in each of some documents: (documents, topics), or one row.
+
+        Document d has the tags ``tags[tag_starts[d]:tag_starts[d + 1]]``.
+        """
+        rows = self.latent_topics_by_tag
+        if rows is None:
+            return self.mu[None]
+        by_document = scipy.sparse.csr_array(
+            (self.pi[tags], tags, np.asarray(tag_starts) - tag_starts[0]), shape=(len(tag_starts) - 1, len(rows))
+        )
+        priors = np.asarray(by_document @ rows.astype(np.float64, copy=False))
+        totals = by_document.sum(axis=1)
+        priors *= (self.mu.sum() / np.where(totals > 0, totals, 1.0))[:, None]
+        priors[totals == 0] = self.mu
+        return priors
+
     def expected_mix_by_tag(self) -> Floats:
         """Return E[vartheta] of a document with a single tag, for each tag: (tags, topics)."""
         if not self.latent:
             return self.topic_rows
         weight = (self.pi / (self.pi + self.pi_latent))[:, None]
-        return np.asarray(weight * self.topic_rows + (1 - weight) * (self.mu / self.mu.sum()), self.theta.dtype)
+        latent = self.mu / self.mu.sum() if self.latent_topics_by_tag is None else self.latent_topics_by_tag
+        return np.asarray(weight * self.topic_rows + (1 - weight) * latent, self.theta.dtype)
 
     def expected_own_words(self) -> OwnWords | None:
         """Return the own words of a document with a single tag, for each tag, beside ``expected_mix_by_tag``."""
@@ -244,7 +267,7 @@ class KernelParameters(NamedTuple):
     """The parameters as kernels take them.
 
     ``tag_rows`` is p(topic | tag), or its logarithm where the method is geometric; ``omega`` is empty if tags have no
-    words of their own.
+    words of their own, and ``latent_topics_by_tag`` if all documents have the same mu.
     """
 
     psi: Floats
@@ -255,6 +278,7 @@ class KernelParameters(NamedTuple):
     latent: bool
     leave_one_out: LeaveOneOut
     omega: Floats
+    latent_topics_by_tag: Floats
 
 
 class DocumentStatistics(NamedTuple):
@@ -284,6 +308,7 @@ class Workspace(NamedTuple):
     tags                    (tags,)           the document's tags, without the latent one
     prior, xi, weights      (tags [+ 1],)     pi_j, xi_j, a_j
     rho, latent_row         (topics,)         rho_k, t_latent,k
+    mu                      (topics,)         mu_k, of this document
     psi                     (words, topics)   psi_wk
     counts, probabilities   (words,)          c_w, s_w
     mix, previous_mix       (topics,)         e_k, and e_k of the sweep before
@@ -304,6 +329,7 @@ class Workspace(NamedTuple):
     weights: Float64s
     rho: Float64s
     latent_row: Float64s
+    mu: Float64s
     psi: Floats
     counts: Floats
     probabilities: Floats
@@ -322,6 +348,9 @@ class Workspace(NamedTuple):
 def kernel_parameters(parameters: Parameters, method: InferenceMethod) -> KernelParameters:
     """Return the parameters as the kernels of an inference method take them."""
     rows, own_words = parameters.topic_rows, parameters.own_words
+    latent_topics, dtype = parameters.latent_topics_by_tag, parameters.psi.dtype
+    if latent_topics is None:
+        latent_topics = np.empty((0, 0), dtype)
     return KernelParameters(
         psi=read_only(parameters.psi),
         tag_rows=read_only(np.log(rows) if method.is_geometric else rows),
@@ -330,7 +359,8 @@ def kernel_parameters(parameters: Parameters, method: InferenceMethod) -> Kernel
         mu=read_only(parameters.mu),
         latent=parameters.latent,
         leave_one_out=_leave_one_out(parameters, method),
-        omega=read_only(np.empty(0, parameters.psi.dtype) if own_words is None else own_words.omega),
+        omega=read_only(np.empty(0, dtype) if own_words is None else own_words.omega),
+        latent_topics_by_tag=read_only(latent_topics.astype(dtype, copy=False)),
     )
 
 

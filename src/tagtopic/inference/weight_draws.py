@@ -27,6 +27,7 @@ import numpy as np
 
 from tagtopic._core.arrays import Float64s, Int64s
 from tagtopic._core.jit import compiled
+from tagtopic.inference.e_step import latent_topic_prior
 from tagtopic.inference.types import Documents, KernelParameters, OwnWordEntries
 
 FNV_PRIME, FNV_MASK = 0x01000193, 0xFFFFFFFF
@@ -319,9 +320,11 @@ def draw_weights(
     n_tags, n_topics = tags.shape[0], parameters.psi.shape[1]
     psi, counts = np.empty((n_words, n_topics)), np.empty(n_words)
     by_tag, prior = np.zeros((size, n_words)), np.full(size, parameters.pi_latent)
-    row = parameters.mu / parameters.mu.sum()
     for j in range(n_tags):
         prior[j] = parameters.pi[tags[j]]
+    mu = np.empty(n_topics)
+    latent_topic_prior(parameters, tags, prior, mu)
+    row = mu / mu.sum()
     entries = entries_by_count(documents, d)
     for i in range(n_words):
         psi[i] = parameters.psi[documents.words[entries[i]]]
@@ -342,7 +345,7 @@ def draw_weights(
             for i in range(n_words):
                 probabilities[i] += weights[j] * by_tag[j, i]
         if size > n_tags:
-            draw_latent_topics(psi, counts, parameters.mu, weights[n_tags], probabilities, row, by_tag[n_tags])
+            draw_latent_topics(psi, counts, mu, weights[n_tags], probabilities, row, by_tag[n_tags])
             j = int(np.random.random() * n_tags)  # noqa: NPY002
             theta = parameters.tag_rows[tags[j]].astype(np.float64)
             own = own_words.starts.shape[0] > 0
@@ -353,9 +356,7 @@ def draw_weights(
                     by_topics[i] = 0.0
                     for k in range(n_topics):
                         by_topics[i] += theta[k] * psi[i, k]
-            exchange_with_latent(
-                j, theta, prior, parameters.mu, weights, row, by_tag, by_topics, own, counts, probabilities
-            )
+            exchange_with_latent(j, theta, prior, mu, weights, row, by_tag, by_topics, own, counts, probabilities)
         for a in range(size):
             b = int(np.random.random() * (size - 1))  # noqa: NPY002
             if size > 1:

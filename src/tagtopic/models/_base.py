@@ -45,7 +45,7 @@ from tagtopic.models._edits import (
 )
 from tagtopic.models._fit import fit_model
 from tagtopic.models._queries import TagMixes, similar_documents, suggest_names, top_by_share
-from tagtopic.models._settings import Prior
+from tagtopic.models._settings import LATENT_PRIOR_DOCUMENTS, Prior
 from tagtopic.models._tag_predictor import DeferredPredictor
 from tagtopic.tagging.predictor import TagPredictor, fit_if_tagged
 from tagtopic.tagging.ranking import RankedTags
@@ -436,6 +436,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             mu=self._inference_array("latent_topic_prior_"),
             latent=self._latent,
             own_words=self._own_words,
+            latent_topics_by_tag=self._latent_topics_by_tag,
         )
 
     @property
@@ -2073,9 +2074,27 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _tag_mixes(self) -> TagMixes:
         """The topics of each tag's documents, or else of the tags themselves."""
         means = self.tag_document_topics_ if self._has_document_topics else self.tag_topics_
+        return TagMixes(self.tag_names_, means, self._documents_by_tag)
+
+    @property
+    def _documents_by_tag(self) -> Float64s:
+        """The number of training documents with each tag."""
         used = self.tag_frequencies_[self.tag_frequencies_ > 0]
         n_documents = self.n_documents_ or 1.0 / used.min(initial=1.0)  # files of earlier versions lack the number
-        return TagMixes(self.tag_names_, means, self.tag_frequencies_ * n_documents)
+        return np.asarray(self.tag_frequencies_ * n_documents)
+
+    @property
+    def _latent_topics_by_tag(self) -> Floats | None:
+        """What the latent tag's topics are expected to be in new documents with each tag, where the prior follows tags.
+
+        They are those of the tag's training documents, drawn towards mu by a few documents more.
+        """
+        follows = self._latent and self._method.is_sampling and self.latent_topic_prior is None
+        if not follows or not self._has_document_topics:
+            return None
+        mu, means = self._inference_array("latent_topic_prior_"), self._inference_array("tag_document_topics_")
+        own = self._documents_by_tag / (self._documents_by_tag + LATENT_PRIOR_DOCUMENTS)
+        return np.asarray(own[:, None] * means + np.outer(1.0 - own, mu / mu.sum()), means.dtype)
 
     @property
     def _own_words(self) -> OwnWords | None:

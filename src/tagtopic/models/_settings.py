@@ -64,6 +64,9 @@ HYPER_PRIOR_STRENGTH = 5.0
 LATENT_TOPIC_TOKENS = 3.0
 """The sum of mu over the topics: with more topics a document does not have more of them."""
 
+LATENT_PRIOR_DOCUMENTS = 3.0
+"""Documents with mu's topics that each tag counts as having beside its own, where mu follows a document's tags."""
+
 MAX_LATENT_TOPIC_PRIOR = 0.1
 TAG_TOPIC_TOKENS = 2.0
 TOPIC_WORD_SCALE = 0.07
