@@ -414,3 +414,21 @@ def test_intervals_cover_the_truth_also_with_learnt_topics() -> None:
     weights = model.tag_weights(planted.corpus[:120], intervals=0.9)
     truth = planted.tag_weights[:120].data
     assert 0.85 <= ((weights.low.data <= truth) & (truth <= weights.high.data)).mean() <= 0.95
+
+
+def test_latent_topics_of_a_new_document_follow_its_tags() -> None:
+    unread = CORPUS.with_matrices(counts=0 * CORPUS.counts)
+    settings = {**SETTINGS, "max_iter": 30, "own_words": False}
+    follows, given = (TWDA(4, latent_topic_prior=prior, **settings).fit(CORPUS) for prior in (None, 0.1))
+    tagged = np.flatnonzero(np.diff(CORPUS.tags.indptr) == 1)
+
+    def latent_topics(model: TWDA) -> Any:
+        """The topics expected of the latent tag in documents with a single tag and no words."""
+        weights, latent = model.tag_weights(unread[tagged], return_latent=True)
+        topics = model.transform(unread[tagged]) - weights @ model.tag_topics_
+        return topics / latent[:, None]
+
+    tags = CORPUS.tags.indices[CORPUS.tags.indptr[tagged]]
+    assert follows.parameters_.latent_topics_by_tag is not None
+    np.testing.assert_allclose(latent_topics(follows), follows.parameters_.latent_topics_by_tag[tags], atol=1e-5)
+    np.testing.assert_allclose(latent_topics(given), 0.25, atol=1e-5)

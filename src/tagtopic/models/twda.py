@@ -54,7 +54,8 @@ class TWDA(TagTopicModel):
         The same for the latent tag; None is 1 for ``inference="gibbs"``, and 5 otherwise.
     latent_topic_prior : float, array of shape (n_topics,), "estimate", "maximum-likelihood" or None, default=None
         Dirichlet prior of the latent tag's topics in a document; None is 3 / ``n_topics``, at most 0.1, for each topic,
-        which ``inference="gibbs"`` spreads by their shares during burn-in, so that this is the mean.
+        which ``inference="gibbs"`` spreads by their shares during burn-in, so that this is the mean. In documents that
+        are inferred after such a fit, it follows the topics of their tags' training documents, with the same sum.
     tag_topic_prior : float, array of shape (n_topics,), "estimate" or "maximum-likelihood", default=2.0
         Prior counts of each tag's topics: a number of tokens spread over the topics by their size, or one number per
         topic. 0 or ``"maximum-likelihood"``: none.
