@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagtopic._core.strings import FEW, StringArray, StringTable
+from tagtopic._core.strings import FEW, MANY, StringArray, StringTable
 
 strings = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=30)
 
@@ -52,6 +52,18 @@ def test_the_hash_is_fnv1a_finished_by_splitmix64() -> None:
 
     values = ["", "a", "word", "żółć", "日本語", "x" * 1000]
     assert StringArray.of(values).hashes().tolist() == [twin(value) for value in values]
+
+
+def test_many_strings_are_unpacked_and_compared_as_few_are() -> None:
+    values = [f"{i} ä" for i in range(MANY)]
+    strings = StringArray.of(values)
+    assert strings.to_tuple() == tuple(values)
+    assert not strings.may_repeat()
+    assert strings.concatenated(StringArray.of(["77 ä"])).may_repeat()
+    data = strings.data.copy()
+    data[-1] = 0xFF
+    with pytest.raises(ValueError, match=f"name {MANY - 1} is not valid UTF-8"):
+        StringArray(strings.offsets, data).to_tuple()
 
 
 def test_the_arrays_are_read_only() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from tagtopic._core.tensors import read_tensors, write_tensors
 from tagtopic.datasets import make_tagged_corpus
@@ -298,6 +299,19 @@ def test_a_word_that_occurs_twice_is_damage(saved: Path) -> None:
     rewrite(saved, {"words.bytes": text})
     with pytest.raises(ModelFileError, match="its words has 'word_1' more than once"):
         TWDA.load(saved)
+
+
+def test_a_word_that_occurs_twice_among_very_many_is_damage(tmp_path: Path) -> None:
+    path, n_words = tmp_path / "large", 300_000
+    counts = sp.csr_array(np.ones((2, n_words), np.int32))
+    LDA(2, max_iter=1, random_state=0, n_jobs=1, init="random", inference="cvb0").fit(counts).save(path)
+    assert len(LDA.load(path).words_) == n_words
+    tensors = read_tensors(path, KIND, FORMAT)[1]
+    text = tensors["words.bytes"].copy()
+    text[-1] = ord("8")  # word_299999
+    rewrite(path, {"words.bytes": text})
+    with pytest.raises(ModelFileError, match="its words has 'word_299998' more than once"):
+        LDA.load(path)
 
 
 def test_the_sign_of_zero_does_not_matter(saved: Path) -> None:

@@ -19,6 +19,10 @@ MAX_STRINGS = 2**31 - 2
 FEW = 1 << 14
 """Strings up to which a dictionary finds them: to load the compiled code would take longer."""
 
+MANY = 1 << 18
+"""Strings from which Arrow unpacks them, and a sort of their hashes finds equal ones: 2.5 million are unpacked in half,
+and compared in a tenth, of the time that Python takes."""
+
 
 class StringArray(Sequence[str]):
     """An immutable sequence of strings, packed: UTF-8 bytes end to end, and the offset where each begins.
@@ -200,6 +204,27 @@ class StringArray(Sequence[str]):
         result = np.empty(len(self), dtype=np.uint64)
         hash_strings(self._offsets, self._bytes, result)
         return result
+
+    def may_repeat(self) -> bool:
+        """Return whether any two of many strings have the same hash: if not, all are different. True of few."""
+        if len(self) < MANY:
+            return True
+        hashes = self.hashes()
+        hashes.sort()
+        return bool((hashes[1:] == hashes[:-1]).any())
+
+    def to_tuple(self) -> tuple[str, ...]:
+        """Return all strings, unpacked."""
+        if len(self) < MANY:
+            return tuple(self)
+        import pyarrow as pa
+
+        packed = pa.LargeStringArray.from_buffers(len(self), pa.py_buffer(self._offsets), pa.py_buffer(self._bytes))
+        try:
+            packed.validate(full=True)
+        except pa.ArrowInvalid:
+            return tuple(self)  # raises the error that names the string
+        return tuple(packed.to_numpy(zero_copy_only=False).tolist())
 
 
 def _encode(string: str, position: int, errors: str) -> bytes:

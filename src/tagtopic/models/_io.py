@@ -236,8 +236,10 @@ def _names(tensors: dict[str, Any], what: str) -> tuple[str, ...]:
         or not is_nondecreasing(offsets)
     ):
         raise ValueError(f"its {what} do not fit together")
-    names = tuple(StringArray(offsets, data))
-    require_distinct(names, f"its {what}")
+    packed = StringArray(offsets, data)
+    names = packed.to_tuple()
+    if packed.may_repeat():
+        require_distinct(names, f"its {what}")
     return names
 
 
