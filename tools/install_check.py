@@ -27,6 +27,7 @@ USES = {
     "analysis": "model.effects(corpus, 'crime')",
     "explore": "from tagtopic.explore import Explorer, write_report; write_report(Explorer(model, corpus), 'r.html')\n"
     "from tagtopic.explore.service.app import create_app; create_app(Explorer(model, corpus)); model.plot_topics()",
+    "figures": "assert model.plot_topics().to_image(format='svg')",  # Chrome or Chromium is on the path
     "spark": "from tagtopic.engines import SparkEngine; SparkEngine(master='local[1]')",
     "excel": "import python_calamine",
     "stem": "assert Corpus.from_texts(['computers'] * 2, stem='en').words == ('comput',)",

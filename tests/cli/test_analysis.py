@@ -4,7 +4,11 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import pytest
+from plotly import graph_objects
 from tests.cli.conftest import Command
+
+from tagtopic._core import optional
 
 READ = ("--text", "body", "--tags", "author,year")
 
@@ -50,6 +54,30 @@ def test_trends_have_bins_groups_and_a_figure(tagtopic: Command, model: Path, do
     assert {row["group"] for row in changes} == {"all"}
     assert tagtopic("trends", model, documents, *READ, "--time", "nowhen").code == 1
     assert "ending in" in tagtopic("trends", model, documents, *READ, "--time", "year", "--figure", "t.gif").err
+
+
+def test_an_image_needs_kaleido_and_a_browser(
+    tagtopic: Command, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("hierarchy", model, "--levels", "2", "--figure", tmp_path / "tree.svg")
+    monkeypatch.setattr(optional, "is_installed", lambda package: package != "kaleido")
+    outcome = tagtopic(*command)
+    assert outcome.code == 1
+    assert "pip install 'tagtopic[figures]'" in outcome.err
+    monkeypatch.setattr(optional, "is_installed", lambda package: True)
+
+    def no_chrome(*_: Any, **__: Any) -> bytes:
+        raise RuntimeError("\n\nKaleido requires Google Chrome\nto be installed.")
+
+    monkeypatch.setattr(graph_objects.Figure, "to_image", no_chrome)
+    outcome = tagtopic(*command)
+    assert (outcome.code, list(tmp_path.iterdir())) == (1, [])
+    assert (
+        "install one of them, or write .html (kaleido: Kaleido requires Google Chrome to be installed.)" in outcome.err
+    )
+    monkeypatch.setattr(graph_objects.Figure, "to_image", lambda *_, format: format.encode())
+    assert tagtopic(*command).code == 0
+    assert (tmp_path / "tree.svg").read_bytes() == b"svg"
 
 
 def test_contrast_names_the_words_of_each_set(tagtopic: Command, model: Path, documents: Path, tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ FIGURE_SUFFIXES = (".html", ".svg", ".png", ".pdf")
 
 Figure = Annotated[
     str | None,
-    typer.Option("--figure", help="Write a figure: .html, or .svg, .png and .pdf (which need kaleido)."),
+    typer.Option(
+        "--figure", help="Write a figure: .html, or .svg, .png and .pdf (with the extra figures, and Chrome)."
+    ),
 ]
 Topics = Annotated[str | None, typer.Option("--topics", help="Topics to report, separated by commas.")]
 Level = Annotated[float, typer.Option("--level", min=0.01, max=0.999, help="The probability of an interval.")]
@@ -282,11 +284,12 @@ def check_figure(path: str | None) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in FIGURE_SUFFIXES:
         raise ValueError(f"--figure {path}: expected a file ending in {', '.join(FIGURE_SUFFIXES)}")
-    from tagtopic._core.optional import MissingExtraError, is_installed, require
+    from tagtopic._core.optional import require
 
-    require("plotly", extra="explore", purpose="a figure")
-    if suffix != ".html" and not is_installed("kaleido"):
-        raise MissingExtraError(f"--figure {path} needs kaleido, not installed here: pip install kaleido, or use .html")
+    if suffix == ".html":
+        require("plotly", extra="explore", purpose="a figure")
+    else:
+        require("plotly", "kaleido", extra="figures", purpose=f"a figure as {suffix} (not as .html)")
 
 
 def write_figure(figure: Any, path: str | None, quiet: bool) -> None:
@@ -300,8 +303,21 @@ def write_figure(figure: Any, path: str | None, quiet: bool) -> None:
         if suffix == ".html":
             Path(temporary).write_text(figure.to_html(include_plotlyjs=True), encoding="utf-8")
         else:
-            Path(temporary).write_bytes(figure.to_image(format=suffix[1:]))
+            Path(temporary).write_bytes(_image_of(figure, suffix, path))
     notify(f"wrote a figure to {path}", quiet=quiet)
+
+
+def _image_of(figure: Any, suffix: str, path: str) -> bytes:
+    """Draw a figure in a browser without a window, by kaleido."""
+    try:
+        found: bytes = figure.to_image(format=suffix[1:])
+    except RuntimeError as error:  # no Chrome, or one that does not start; plotly's message has several paragraphs
+        reason = " ".join(str(error).split())
+        raise ValueError(
+            f"--figure {path}: kaleido draws {suffix} with Chrome or Chromium, and could not: install one of them, or "
+            f"write .html (kaleido: {reason[:200]})"
+        ) from error
+    return found
 
 
 def _documents(
