@@ -39,7 +39,7 @@ from tagtopic.analysis.regression import (
 )
 from tagtopic.engines.blocks import documents_of
 from tagtopic.inference.own_words import own_word_entries, own_word_probabilities
-from tagtopic.inference.topic_draws import UNASSIGNED, draw_token_topics
+from tagtopic.inference.topic_draws import UNASSIGNED, draw_token_topics, padded
 from tagtopic.inference.types import Documents, Parameters
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def draw_shares(
     coefficients: Float64s | None = None
     sweep = 0
     for number in range(n_found):
-        psi = read_only(np.asarray(draws[number * len(draws) // n_found].psi, np.float32), np.float32)
+        psi = read_only(padded(draws[number * len(draws) // n_found].psi))
         for _ in range(BURN_IN if not number else SWEEPS):
             rows = read_only(prior)
 
@@ -238,14 +238,16 @@ def _shares(counts: Floats) -> Floats:
 
 def _document_prior(regression: Regression, coefficients: Float64s, shares: Floats, lengths: Floats) -> Floats:
     """A m_d, with a by the method of moments from the variance of the shares around their means."""
-    means = expit(np.clip(regression.matrix @ coefficients, -MAX_LOGIT, MAX_LOGIT))
+    matrix, rows, *_ = regression.distinct
+    means = expit(np.clip(matrix @ coefficients, -MAX_LOGIT, MAX_LOGIT))
     means = np.maximum(means, LEAST_MEAN)
     means /= means.sum(axis=1, keepdims=True)
-    whole = (means * (1.0 - means)).sum(axis=1)
-    squares = ((shares - means) ** 2).sum(axis=1)
+    whole = (means * (1.0 - means)).sum(axis=1)[rows]
+    means = means.astype(np.float32)
+    squares = ((shares - means[rows]) ** 2).sum(axis=1, dtype=np.float64)
     # the variance of a share is m (1 - m) (1 / n + (1 - 1 / n) / (a + 1))
     inverse_lengths = 1.0 / np.maximum(lengths, 1.0)
     between = (squares - whole * inverse_lengths).sum() / max(float((whole * (1.0 - inverse_lengths)).sum()), 1e-12)
     low, high = CONCENTRATIONS
     concentration = 1.0 / np.clip(between, 1.0 / (high + 1.0), 1.0 / (low + 1.0)) - 1.0
-    return np.asarray(concentration * means, np.float32)
+    return np.asarray(np.float32(concentration) * means, np.float32)[rows]

@@ -57,11 +57,23 @@ class DistinctRows(NamedTuple):
     """The distinct rows of a design, and sums over the documents of each.
 
     Shares enter the estimate through these sums only: documents with the same covariates need one row.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (rows, columns)
+        The rows.
+    rows : ndarray of int, shape (documents,)
+        The row of each document.
+    weights : ndarray of shape (rows,)
+        The weights of the documents of each row, added up.
+    membership : csr_array of float32, shape (rows, documents)
+        1 where a document has a row.
     """
 
     matrix: Any
     rows: Int64s
     weights: Float64s
+    membership: Any
 
     def sums(self, values: Float64s) -> Float64s:
         """Add up values of documents by row."""
@@ -109,7 +121,11 @@ class Regression:
         rows, kept = np.asarray(rows, np.int64).ravel(), sp.csr_array(matrix[first])
         if (kept[rows] != matrix).nnz:  # different rows with equal projections: improbable, not impossible
             rows, kept = np.arange(matrix.shape[0]), matrix
-        return DistinctRows(kept, rows, np.bincount(rows, self.weights).astype(np.float64, copy=False))
+        n_documents = len(rows)
+        membership = sp.csr_array(
+            (np.ones(n_documents, np.float32), (rows, np.arange(n_documents))), shape=(kept.shape[0], n_documents)
+        )
+        return DistinctRows(kept, rows, np.bincount(rows, self.weights).astype(np.float64, copy=False), membership)
 
     def information(self, variances: Float64s) -> Float64s:
         """X' diag(variances) X, dense; variances are of documents."""
@@ -171,20 +187,20 @@ def update_coefficients(
     -------
     estimate, draw : ndarray of shape (columns, topics)
     """
-    matrix: Any = regression.matrix
-    weights: Floats = regression.weights[:, None]
+    matrix, rows, row_weights, membership = regression.distinct
+    weights, row_weights = regression.weights[:, None], row_weights[:, None]
     limits = MAX_CG_STEPS, CG_TOLERANCE
     if regression.n_columns > MANY_COLUMNS:
-        matrix, weights, noise = matrix.astype(np.float32), weights.astype(np.float32), noise.astype(np.float32)
-        coefficients = coefficients.astype(np.float32)
+        matrix, coefficients, noise = (values.astype(np.float32) for values in (matrix, coefficients, noise))
+        weights, row_weights = weights.astype(np.float32), row_weights.astype(np.float32)
         limits = LARGE_CG_STEPS, LARGE_CG_TOLERANCE
     means = expit(np.clip(matrix @ coefficients, -MAX_LOGIT, MAX_LOGIT))
-    residuals = weights * (shares - means)
-    variances = weights * means * (1.0 - means)
+    residuals = weights * (shares - means[rows])
+    variances = row_weights * means * (1.0 - means)
     dispersion = np.clip((residuals**2).sum(axis=0) / np.maximum(variances.sum(axis=0), 1e-12), 1e-4, 1.0)
     ridge = np.where(regression.penalised[:, None], dispersion / PRIOR_SCALE**2, 1e-10)
-    score = matrix.T @ residuals - ridge * coefficients
-    perturbation = matrix.T @ (residuals * noise) + np.sqrt(ridge * dispersion) * prior_noise
+    score = matrix.T @ (membership @ residuals) - ridge * coefficients
+    perturbation = matrix.T @ (membership @ (residuals * noise)) + np.sqrt(ridge * dispersion) * prior_noise
     squared = matrix.multiply(matrix).T
     diagonal = np.maximum(squared @ variances + ridge, 1e-10)
 
@@ -261,7 +277,7 @@ def fit_topic(
     -------
     TopicFit
     """
-    matrix, rows, weights = regression.distinct
+    matrix, rows, weights, _ = regression.distinct
     sums = regression.distinct.sums(regression.weights * shares)
     ridge = regression.ridge(dispersion)
     coefficients = starting_coefficients(regression, shares[:, None])[:, 0]
@@ -327,7 +343,7 @@ def fit_draws(regression: Regression, fit: TopicFit, shares: Float64s) -> Float6
     -------
     ndarray of shape (columns, draws)
     """
-    matrix, _, weights = regression.distinct
+    matrix, _, weights, _ = regression.distinct
     sums = np.array([regression.distinct.sums(regression.weights * drawn) for drawn in shares]).T
     ridge = regression.ridge(fit.dispersion)[:, None]
     coefficients = np.repeat(fit.coefficients[:, None], len(shares), axis=1)

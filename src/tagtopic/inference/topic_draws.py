@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from tagtopic._core.arrays import Floats, Int64s, UInt16s
+from tagtopic._core.intrinsics import prefetch_row
 from tagtopic._core.jit import compiled, compiled_reordering
-from tagtopic.inference.full_conditionals import find_interval
 from tagtopic.inference.gibbs import document_key, uniform
 from tagtopic.inference.types import Documents
 
@@ -24,15 +24,52 @@ UNASSIGNED = np.uint16(0xFFFF)
 """The topic of a token before its first draw."""
 
 
+GROUP = 16
+"""Topics that are weighed together: arrays have a multiple of as many columns, so that no loop has a remainder."""
+
+AHEAD = 4
+"""Word entries between the one in use and the one whose topics are prefetched."""
+
+
+def padded(array: Floats) -> Floats:
+    """Return the rows as float32 with columns of zeros appended, up to a multiple of ``GROUP``."""
+    found = np.zeros((len(array), -(-array.shape[1] // GROUP) * GROUP), np.float32)
+    found[:, : array.shape[1]] = array
+    return found
+
+
 @compiled_reordering
-def _weigh(mix: Floats, psi: Floats, word: int, weights: Floats) -> Any:
-    """``weights = mix * psi[word]``; return the sum."""
+def _weigh(mix: Floats, psi: Floats, word: int, weights: Floats, sums: Floats) -> Any:
+    """``weights = mix * psi[word]; sums = weights.reshape(-1, GROUP).sum(axis=1)``; return the sum."""
     total = np.float32(0)
-    for k in range(mix.shape[0]):
-        value = mix[k] * psi[word, k]
-        weights[k] = value
-        total += value
+    for group in range(sums.shape[0]):
+        start = group * GROUP
+        part = np.float32(0)
+        for k in range(start, start + GROUP):
+            value = mix[k] * psi[word, k]
+            weights[k] = value
+            part += value
+        sums[group] = part
+        total += part
     return total
+
+
+@compiled
+def _find_topic(weights: Floats, sums: Floats, n_topics: int, point: Any) -> int:
+    """Return in whose interval the point is, if the intervals of the weights follow each other from 0."""
+    group = 0
+    while group < sums.shape[0] - 1 and point >= sums[group]:
+        point -= sums[group]
+        group += 1
+    k, last = group * GROUP, min((group + 1) * GROUP, n_topics) - 1
+    while k < last and point >= weights[k]:
+        point -= weights[k]
+        k += 1
+    while k > 0 and weights[k] <= 0:  # the sums are rounded: the point may be past the last weight
+        k -= 1
+    while weights[k] <= 0 and k < n_topics - 1:
+        k += 1
+    return k
 
 
 @compiled
@@ -60,7 +97,7 @@ def draw_token_topics(
     token_starts : ndarray of shape (documents + 1,)
         The first token of each document; a word entry has as many tokens as its count, fractions dropped.
     psi : ndarray of float32, shape (words, topics)
-        The topics.
+        The topics, padded.
     prior : ndarray of float32, shape (documents, topics)
         The Dirichlet prior of each document.
     own : ndarray of float32, shape (word entries,) or (0,)
@@ -72,8 +109,10 @@ def draw_token_topics(
     counts : ndarray of float32, shape (documents, topics)
         Set to the tokens by topic.
     """
-    n_topics = psi.shape[1]
-    mix, weights = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
+    n_topics = counts.shape[1]
+    mix, weights = np.zeros(psi.shape[1], np.float32), np.empty(psi.shape[1], np.float32)
+    sums = np.empty(psi.shape[1] // GROUP, np.float32)
+    end = documents.word_starts[last]
     one = np.float32(1)
     for d in range(first, last):
         size = np.float32(0)
@@ -89,18 +128,20 @@ def draw_token_topics(
         t = start
         for e in range(documents.word_starts[d], documents.word_starts[d + 1]):
             word = documents.words[e]
+            if e + AHEAD < end:
+                prefetch_row(psi, documents.words[e + AHEAD])
             for _ in range(int(documents.counts[e])):
                 old = topics[t]
                 if old < n_topics:
                     mix[old] -= one
                     size -= one
-                total = _weigh(mix, psi, word, weights)
+                total = _weigh(mix, psi, word, weights, sums)
                 own_weight = own[e] * size if own.shape[0] > 0 else np.float32(0)
                 point = np.float32(uniform(key, t - start) * (total + own_weight))
                 if point < own_weight:
                     topics[t] = n_topics
                 else:
-                    new = find_interval(weights, n_topics, point - own_weight)
+                    new = _find_topic(weights, sums, n_topics, point - own_weight)
                     topics[t] = new
                     mix[new] += one
                     size += one
