@@ -85,7 +85,7 @@ def can_be_own(sampler: LocalSampler, tags: Any) -> Any:
 
 
 def documents_of_rounds(sampler: LocalSampler) -> list[list[int]]:
-    return [[d for part in parts for d in range(*part)] for parts in sampler.rounds]
+    return [[d for part in round_.ranges for d in range(*part)] for round_ in sampler.rounds]
 
 
 def state_of(sampler: LocalSampler) -> reference.GibbsState:

@@ -223,7 +223,7 @@ def _source_files(package: str) -> Iterator[tuple[Path, tuple[str, ...]]]:
     root = _folder(package)
     if root is None:
         return
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(_files_below(root, package)):
         parts = path.relative_to(root).with_suffix("").parts
         if _SKIPPED_FOLDERS.intersection(parts) or parts[-1] in ("__main__", "conftest", "setup"):
             continue
@@ -237,6 +237,16 @@ def _source_files(package: str) -> Iterator[tuple[Path, tuple[str, ...]]]:
             if parts[0] not in sys.stdlib_module_names or parts[0].startswith("_"):
                 continue
         yield path, parts
+
+
+def _files_below(root: Path, package: str) -> Iterator[Path]:
+    """Yield the source files of a package; those of installed packages may be among the standard library's."""
+    if package != STANDARD_LIBRARY:
+        yield from root.rglob("*.py")
+        return
+    for path in root.iterdir():
+        if path.name.removesuffix(".py").removeprefix("_py") in sys.stdlib_module_names:
+            yield from path.rglob("*.py") if path.is_dir() else [path]
 
 
 def _folder(package: str) -> Path | None:
@@ -261,7 +271,7 @@ def _public_module(parts: tuple[str, ...]) -> str:
 
 def _parse(path: Path) -> ast.Module | None:
     try:
-        with warnings.catch_warnings():
+        with _no_garbage_collection(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in other people's sources
             return ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):

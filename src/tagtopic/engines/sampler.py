@@ -133,10 +133,11 @@ class LocalSampler(Sampler):
         self.own = own_word_entries(self.documents, candidates, pool, arrays.empty)
         block = min(max(1, -(-n_tokens // n_blocks)), MAX_BLOCK_TOKENS)
         if n_rounds is None:
-            self.rounds = [[part] for part in cut_evenly(self.token_starts, block)]
+            ranges = [[part] for part in cut_evenly(self.token_starts, block)]
         else:
             rounds = InterleavedRounds(len(corpus), n_rounds)
-            self.rounds = [rounds.ranges(i, 0, len(corpus)) for i in range(len(rounds))]
+            ranges = [rounds.ranges(i, 0, len(corpus)) for i in range(len(rounds))]
+        self.rounds = [_Round(parts, *self._chunks(parts)) for parts in ranges]
         self._log_probabilities = np.zeros(len(corpus))
         self._is_sparse = n_rounds is None and n_topics >= SPARSE_TOPICS if sparse is None else sparse
         self._word_sizes = corpus.word_counts().astype(np.int64)
@@ -172,8 +173,7 @@ class LocalSampler(Sampler):
             rows = self.counts.word_topics, self._word_sizes, self.pool
             self._word_topics = word_topics_of(*rows) if self._is_sparse else no_word_topics()
         word_topics, n_parts = self._word_topics, self.pool.n_threads if self._is_sparse else 0
-        for ranges in self.rounds:
-            chunks, n_tokens = self._chunks(ranges)
+        for ranges, chunks, n_tokens in self.rounds:
             after = Assignments(np.empty(n_tokens, np.uint16), np.empty(n_tokens, self.tokens.tags.dtype))
 
             def sample(chunk: _Chunk, after: Assignments = after) -> None:
@@ -241,6 +241,14 @@ class _Chunk(NamedTuple):
     def part(self, after: Assignments) -> Assignments:
         """The assignments of a round from the chunk's on."""
         return Assignments(*(values[self.offset :] for values in after))
+
+
+class _Round(NamedTuple):
+    """The documents of a round, also in units of parallel work, and the number of their tokens."""
+
+    ranges: list[DocumentRange]
+    chunks: list[_Chunk]
+    n_tokens: int
 
 
 def require_whole_counts(corpus: Corpus) -> None:
