@@ -37,6 +37,7 @@ def reviewed(explorer: Explorer, ledger: Ledger) -> Iterator[str]:
 
 @pytest.fixture
 def review(explorer: Explorer, ledger: Ledger) -> Iterator[str]:
+    """The address of the page; a test takes it before `page`, so that the page is closed before the service ends."""
     with reviewed(explorer, ledger) as address:
         yield address
 
@@ -59,7 +60,7 @@ def heading(page: Any) -> str:
     return str(page.locator("#question-title").inner_text())
 
 
-def test_questions_are_answered_by_keys(page: Any, review: str, ledger: Ledger) -> None:
+def test_questions_are_answered_by_keys(review: str, page: Any, ledger: Ledger) -> None:
     page.goto(review)
     first = heading(page)
     press(page, "s", "Skipped")
@@ -78,7 +79,7 @@ def test_questions_are_answered_by_keys(page: Any, review: str, ledger: Ledger) 
     assert len(kinds(ledger)) == 4
 
 
-def test_a_held_key_answers_one_question(page: Any, review: str, ledger: Ledger) -> None:
+def test_a_held_key_answers_one_question(review: str, page: Any, ledger: Ledger) -> None:
     page.goto(review)
     page.keyboard.down("y")
     page.keyboard.down("y")  # a repetition
@@ -89,7 +90,7 @@ def test_a_held_key_answers_one_question(page: Any, review: str, ledger: Ledger)
     assert len(kinds(ledger)) == 1
 
 
-def test_questions_are_answered_by_buttons_and_survive_a_reload(page: Any, review: str, ledger: Ledger) -> None:
+def test_questions_are_answered_by_buttons_and_survive_a_reload(review: str, page: Any, ledger: Ledger) -> None:
     page.goto(review)
     page.get_by_role("link", name="suspicious tags").click()
     page.wait_for_url("**/review?kind=suspicious")
@@ -105,7 +106,7 @@ def test_questions_are_answered_by_buttons_and_survive_a_reload(page: Any, revie
     assert kinds(ledger) == ["tag-wrong", "undo"]
 
 
-def test_a_tag_is_corrected_with_suggestions(page: Any, review: str, ledger: Ledger) -> None:
+def test_a_tag_is_corrected_with_suggestions(review: str, page: Any, ledger: Ledger) -> None:
     page.goto(review)
     page.goto(review.replace("?token", "?kind=suspicious&token"))
     page.keyboard.press("c")
@@ -126,14 +127,14 @@ def test_a_tag_is_corrected_with_suggestions(page: Any, review: str, ledger: Led
     assert {(entry.who, entry.why) for entry in ledger} == {("Ben", "about engines")}
     assert page.locator("#who").input_value() == "Ben"
     page.keyboard.press("c")
-    with page.expect_response("**/api/v1/tags?*such*"):  # or it may fail when the service has ended
+    with page.expect_response("**/api/v1/tags?*such*"):
         page.locator("#correction").fill("no such tag")
     page.keyboard.press("Enter")
     page.locator("[role=status]", has_text="choose a known one").wait_for()
     page.errors.clear()  # the refusal is expected
 
 
-def test_keys_can_be_turned_off(page: Any, review: str, ledger: Ledger) -> None:
+def test_keys_can_be_turned_off(review: str, page: Any, ledger: Ledger) -> None:
     page.goto(review)
     page.get_by_label("Answer by keys").uncheck()
     page.reload()
@@ -157,7 +158,7 @@ def test_two_tabs_decide_each_question_once(page: Any, browser: Any, review: str
     assert len(kinds(ledger)) == 2
 
 
-def test_a_server_that_is_gone_is_reported(page: Any, review: str, ledger: Ledger) -> None:
+def test_a_server_that_is_gone_is_reported(review: str, page: Any, ledger: Ledger) -> None:
     page.goto(review)
     page.route("**/review", lambda route: route.abort())
     press(page, "y", "does not answer")
@@ -167,7 +168,7 @@ def test_a_server_that_is_gone_is_reported(page: Any, review: str, ledger: Ledge
     assert len(kinds(ledger)) == 1
 
 
-def test_another_origin_cannot_write(page: Any, review: str, ledger: Ledger) -> None:
+def test_another_origin_cannot_write(review: str, page: Any, ledger: Ledger) -> None:
     page.goto(review)
     key = page.locator("[name=candidate]").get_attribute("value")
     target = review.partition("?")[0]
