@@ -288,7 +288,8 @@ def test_fractional_counts_are_refused() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"tag_weight_prior": "estimate"}, "tag_weight_prior='estimate': inference=\"gibbs\" takes fixed priors"),
+        ({"latent_topic_prior": "estimate"}, "latent_topic_prior='estimate': inference=\"gibbs\" takes fixed priors"),
+        ({"tag_weight_prior": "maximum-likelihood"}, "of tag_weight_prior and latent_weight_prior it takes"),
         ({"topic_word_prior": 0}, "topic_word_prior has zeros"),
         ({"tag_topic_prior": 0}, "tag_topic_prior has zeros"),
         ({"burn_in": 30}, "burn_in=30: expected fewer sweeps than max_iter=30"),
@@ -432,3 +433,16 @@ def test_latent_topics_of_a_new_document_follow_its_tags() -> None:
     assert follows.parameters_.latent_topics_by_tag is not None
     np.testing.assert_allclose(latent_topics(follows), follows.parameters_.latent_topics_by_tag[tags], atol=1e-5)
     np.testing.assert_allclose(latent_topics(given), 0.25, atol=1e-5)
+
+
+def test_estimated_weight_priors_approach_those_that_documents_were_drawn_with() -> None:
+    planted = make_tagged_corpus(
+        800, 5, 15, 150, model="twda", weight_prior=1.0, latent_prior=2.0, latent_concentration=0.1, random_state=0
+    )
+    settings = {**SETTINGS, "own_words": False, "tag_weight_prior": "estimate"}
+    model = TWDA(5, max_iter=120, latent_weight_prior="estimate", **settings).fit(planted.corpus)
+    assert 0.4 < model.tag_weight_prior_.mean() < 1.5  # 0.2 at the start
+    assert 1.5 < model.latent_weight_prior_ < 3.0  # 1 at the start
+    tags_only = TWDA(5, max_iter=40, **settings).fit(planted.corpus)
+    assert tags_only.latent_weight_prior_ == 1.0
+    assert tags_only.tag_weight_prior_.mean() > 0.205

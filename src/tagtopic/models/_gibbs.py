@@ -20,6 +20,7 @@ from tagtopic.engines import LocalEngine
 from tagtopic.engines.base import Engine, Sampler
 from tagtopic.inference.gibbs import Assignments, add_topic_words, sampler_priors
 from tagtopic.inference.own_words import OwnWordCandidates, no_own_words
+from tagtopic.inference.priors.weight_scale import WeightCounts, maximise_weight_scale
 from tagtopic.inference.types import Parameters, Priors
 from tagtopic.models._batch import Fit
 from tagtopic.models._queries import add_topics_by_tag
@@ -47,6 +48,9 @@ EVEN_SHARE = 0.02
 
 EVEN_WEIGHT = 0.1
 """The share of pi that is the same for all tags, so that a tag without tokens can get some."""
+
+COUNTED_DOCUMENTS = 2_000
+"""The documents, at most, whose counts the scale of the weights' prior is estimated from."""
 
 BLOCK_COUNTS, BLOCK_DOCUMENTS = 1 << 15, 256
 """Counts by document and topic that are in memory at a time, but at least those of this many documents."""
@@ -76,6 +80,7 @@ class GibbsSampling(Fit):
         candidates: OwnWordCandidates | None = None,
         validation: ValidationWords | None = None,
         corpus: Corpus | None = None,
+        counted: Corpus | None = None,
     ) -> None:
         super().__init__(settings, validation)
         self.sampler = sampler
@@ -88,6 +93,7 @@ class GibbsSampling(Fit):
         self.switched = np.zeros(len(parameters.mu), bool)
         self._common_words = common_words
         self.candidates = candidates
+        self._counted = counted
         self._sampler_priors = sampler_priors(parameters, priors, candidates)
         self._theta = np.zeros(parameters.theta.shape)
         self._topic_sizes = np.zeros(len(parameters.mu))
@@ -216,9 +222,27 @@ class GibbsSampling(Fit):
         if len(settings.tag_documents):
             pi = spread_weights(self.parameters.pi, counts.tags, settings.tag_documents)
             self.parameters = replace(self.parameters, pi=pi)
-        if settings.spread_latent_topics or len(settings.tag_documents):
+        if self._counted is not None:
+            self._scale_weights(self._counted)
+        if settings.spread_latent_topics or len(settings.tag_documents) or self._counted is not None:
             self._sampler_priors = sampler_priors(self.parameters, self.priors, self.candidates)
             self.history.prior_updates.append(sweep)
+
+    def _scale_weights(self, counted: Corpus) -> None:
+        """Multiply pi and pi_latent by the factors that maximise the likelihood of the counts of some documents."""
+        given, rows, tags = self.parameters, _counted_rows(self.n_documents), counted.tags
+        posterior = self.sampler.document_counts(rows, given)
+        prior = given.pi[tags.indices]
+        latent_prior = np.where(posterior.xi_latent > 0, given.pi_latent, 0.0)
+        tokens, latent_tokens = (
+            np.asarray(found - own, np.float64)
+            for found, own in ((posterior.xi, prior), (posterior.xi_latent, latent_prior))
+        )
+        counts = WeightCounts(tags.indptr.astype(np.int64), prior, tokens, latent_prior, latent_tokens)
+        least_mean, least_latent = self.settings.least_weights
+        bounds = least_mean / float(prior.mean()) if len(prior) else np.inf, least_latent / given.pi_latent
+        tag_factor, latent_factor = maximise_weight_scale(counts, bounds)
+        self.parameters = replace(given, pi=given.pi * tag_factor, pi_latent=given.pi_latent * latent_factor)
 
     def _average(self) -> None:
         """Add the present counts' parameters to the average, or replace it if it is empty."""
@@ -328,6 +352,11 @@ class GibbsSampling(Fit):
             return False
         last, before = values[-quarter:].mean(), values[-2 * quarter : -quarter].mean()
         return bool(abs(last - before) <= SETTLED * self.sampler.n_tokens)
+
+
+def _counted_rows(n_documents: int) -> Int64s:
+    """The documents whose counts the scale of the weights' prior is estimated from."""
+    return np.unique(np.linspace(0, n_documents - 1, COUNTED_DOCUMENTS).astype(np.int64))
 
 
 def spread_weights(pi: Float64s, tokens: Int64s, documents: Int64s) -> Float64s:
@@ -444,7 +473,10 @@ def gibbs_fit(
     with chosen.sampler(documents, model.n_topics, candidates) as sampler:
         settings = fit_settings(model, corpus)
         tagged = corpus if isinstance(corpus, Corpus) else None
-        fit = GibbsSampling(sampler, parameters, priors, settings, seed, common, candidates, validation, tagged)
+        counted = corpus[_counted_rows(len(corpus))] if np.isfinite(settings.least_weights).any() else None
+        fit = GibbsSampling(
+            sampler, parameters, priors, settings, seed, common, candidates, validation, tagged, counted
+        )
         if saved is None:
             sampler.initialise(parameters, seed)
             del parameters

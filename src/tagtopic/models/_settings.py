@@ -55,6 +55,9 @@ MIN_SAMPLED_TOKENS = 10_000
 MAX_SAMPLED_COUNT = 2**31 - 1
 """The largest count of a word or a tag in a topic: the sampler's counts have 32 bits."""
 
+WEIGHT_PRIORS = ("tag_weight_prior", "latent_weight_prior")
+"""The settings of the weights' priors, which a sampler can estimate."""
+
 MIN_PRIOR, MAX_PRIOR = 1e-10, 1e10
 """The range of given priors: beyond it the arithmetic of single precision under- or overflows."""
 
@@ -155,7 +158,8 @@ class FitSettings:
     An E-step updates a document ``sweeps`` times, or until its topic mix changes by at most ``sweep_tol``.
     Without ``patience`` validation words, if there are any, only serve to estimate priors. After ``burn_in`` sweeps, a
     sampler averages over every ``thinning``-th, and keeps ``n_draws`` of these draws. During burn-in it may
-    spread mu by the topics of the latent tag, and pi by the tags' tokens per document, given ``tag_documents``.
+    spread mu by the topics of the latent tag, and pi by the tags' tokens per document, given ``tag_documents``, and
+    estimate the mean of pi and pi_latent, where ``least_weights`` are their finite bounds.
     """
 
     max_iter: int
@@ -169,6 +173,7 @@ class FitSettings:
     n_draws: int = 0
     spread_latent_topics: bool = False
     tag_documents: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
+    least_weights: tuple[float, float] = (np.inf, np.inf)
     seeds: SeedCounts | None = None
     summary: str = ""
     """The settings on which under- and overflow depend, for an error message."""
@@ -318,11 +323,12 @@ def _check_sampling(model: TagTopicModel, corpus: CorpusLike | None) -> None:
             f'have {most:,}: use inference="cvb0"'
         )
     for name, prior in _given_priors(model).items():
-        if is_learnt(prior):
+        if is_learnt(prior) and not (is_option(ESTIMATE, prior) and name in WEIGHT_PRIORS):
             raise ValueError(
-                f'{name}={prior!r}: inference="gibbs" takes fixed priors (numbers, arrays, or None for its defaults)'
+                f'{name}={prior!r}: inference="gibbs" takes fixed priors (numbers, arrays, or None for its defaults); '
+                f'of {" and ".join(WEIGHT_PRIORS)} it takes "estimate" too'
             )
-        if prior is not None and np.min(prior) == 0:
+        if prior is not None and not is_learnt(prior) and np.min(prior) == 0:
             raise ValueError(f'{name} has zeros: inference="gibbs" needs positive priors')
     if model.n_topics > MAX_TOPICS:
         raise ValueError(f'n_topics={model.n_topics}: inference="gibbs" has at most {MAX_TOPICS}')
@@ -405,6 +411,7 @@ def fit_settings(model: TagTopicModel, corpus: CorpusLike) -> FitSettings:
         n_draws=int(model.n_draws),
         spread_latent_topics=model._latent and model.latent_topic_prior is None,
         tag_documents=_tag_documents(model, corpus),
+        least_weights=_least_weights(model),
         seeds=seed_counts(model, corpus),
         summary=_summary(model),
     )
@@ -412,8 +419,22 @@ def fit_settings(model: TagTopicModel, corpus: CorpusLike) -> FitSettings:
 
 def _tag_documents(model: TagTopicModel, corpus: CorpusLike) -> Int64s:
     """The number of documents of each tag if a sampler spreads the prior of their weights, else nothing."""
-    spreads = model._method.is_sampling and model._uses_tags and model.tag_weight_prior is None
+    is_free = model.tag_weight_prior is None or is_option(ESTIMATE, model.tag_weight_prior)
+    spreads = model._method.is_sampling and model._uses_tags and is_free
     return np.asarray(corpus.tag_sizes(), np.int64) if spreads else np.empty(0, np.int64)
+
+
+def _least_weights(model: TagTopicModel) -> tuple[float, float]:
+    """The least mean of pi and the least pi_latent where a sampler estimates them, else infinity: the defaults."""
+    if not model._method.is_sampling:
+        return np.inf, np.inf
+    defaults = model._method.defaults
+    tag, latent = (is_option(ESTIMATE, getattr(model, name)) for name in WEIGHT_PRIORS)
+    tag, latent = tag and model._uses_tags, latent and model._latent
+    return (
+        defaults.tag_weight_prior if tag else np.inf,
+        defaults.latent_weight_prior if latent else np.inf,
+    )
 
 
 def _summary(model: TagTopicModel) -> str:
@@ -437,12 +458,16 @@ def initial_parameters(model: TagTopicModel, corpus: CorpusLike) -> tuple[Parame
     is_guided = model.initial is not None or bool(model._seeds or model._named)
     topics = guided_topics(model, corpus, frequencies, find) if is_guided else find()
     dtype = np.dtype(model.dtype)
-    latent_prior = setting(model, "latent_weight_prior")
+    tag_prior, latent_prior = setting(model, "tag_weight_prior"), setting(model, "latent_weight_prior")
+    if model._method.is_sampling and model.learning == BATCH:  # it estimates them from its defaults on
+        defaults = model._method.defaults
+        tag_prior = defaults.tag_weight_prior if is_learnt(tag_prior) else tag_prior
+        latent_prior = defaults.latent_weight_prior if is_learnt(latent_prior) else latent_prior
     latent_start = INITIAL_TAG_WEIGHT if is_option(MAXIMUM_LIKELIHOOD, latent_prior) else INITIAL_LATENT_WEIGHT
     parameters = Parameters(
         psi=np.ascontiguousarray(topics, dtype),
         theta=initial_tags(corpus.n_tags, model.n_topics, init, generator).astype(dtype),
-        pi=prior_array(setting(model, "tag_weight_prior"), corpus.n_tags, initial=INITIAL_TAG_WEIGHT),
+        pi=prior_array(tag_prior, corpus.n_tags, initial=INITIAL_TAG_WEIGHT),
         pi_latent=float(prior_array(latent_prior, 1, initial=latent_start)[0]),
         mu=_latent_topic_prior(model),
         latent=model._latent,

@@ -48,10 +48,12 @@ class TWDA(TagTopicModel):
         Iterations between two updates of priors.
     tag_weight_prior : float, array of shape (n_tags,), "estimate", "maximum-likelihood" or None, default=None
         Dirichlet prior of the tag weights in a document. ``"estimate"``: empirical Bayes under a hyper-prior;
-        ``"maximum-likelihood"``: without one, as in the paper. None is 1; for ``inference="gibbs"``, which takes
-        fixed priors only, it is 0.2 on average, spread during burn-in by the tags' words per document.
+        ``"maximum-likelihood"``: without one, as in the paper. None is 1; for ``inference="gibbs"`` it is 0.2 on
+        average, spread during burn-in by the tags' words per document, and ``"estimate"`` is at least that: its mean is
+        the one that makes the counts of tags in documents most likely, which helps weights rather than prediction.
     latent_weight_prior : float, "estimate", "maximum-likelihood" or None, default=None
-        The same for the latent tag; None is 1 for ``inference="gibbs"``, and 5 otherwise.
+        The same for the latent tag; None is 1 for ``inference="gibbs"``, where it is also the least that
+        ``"estimate"`` gives, and 5 otherwise.
     latent_topic_prior : float, array of shape (n_topics,), "estimate", "maximum-likelihood" or None, default=None
         Dirichlet prior of the latent tag's topics in a document; None is 3 / ``n_topics``, at most 0.1, for each topic,
         which ``inference="gibbs"`` spreads by their shares during burn-in, so that this is the mean. In documents that

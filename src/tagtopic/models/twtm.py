@@ -48,8 +48,9 @@ class TWTM(TagTopicModel):
         Iterations between two updates of priors.
     tag_weight_prior : float, array of shape (n_tags,), "estimate", "maximum-likelihood" or None, default=None
         Dirichlet prior of the tag weights in a document. ``"estimate"``: empirical Bayes under a hyper-prior;
-        ``"maximum-likelihood"``: without one, as in the paper. None is 1; for ``inference="gibbs"``, which takes
-        fixed priors only, it is 0.2 on average, spread during burn-in by the tags' words per document.
+        ``"maximum-likelihood"``: without one, as in the paper. None is 1; for ``inference="gibbs"`` it is 0.2 on
+        average, spread during burn-in by the tags' words per document, and ``"estimate"`` is at least that: its mean is
+        the one that makes the counts of tags in documents most likely, which helps weights rather than prediction.
     tag_topic_prior : float, array of shape (n_topics,), "estimate" or "maximum-likelihood", default=2.0
         Prior counts of each tag's topics: a number of tokens spread over the topics by their size, or one number per
         topic. 0 or ``"maximum-likelihood"``: none.
