@@ -166,7 +166,8 @@ def fit(
             "--tag-weight-prior",
             metavar=PRIOR,
             help="Dirichlet parameter of the tag weights: below 1 one tag tends to explain a document, above 1 the "
-            "weights tend to be even; estimate: estimated per tag, for gibbs its mean; maximum-likelihood: without a hyper-prior.",
+            "weights tend to be even; estimate: estimated per tag, for gibbs its mean; maximum-likelihood: without a "
+            "hyper-prior.",
             show_default="1; 0.2 for gibbs",
         ),
     ] = None,
