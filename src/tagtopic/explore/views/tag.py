@@ -44,8 +44,8 @@ class SuspiciousUse:
 class TagView:
     """One tag. ``frequency`` is the share of the training documents that have it.
 
-    ``document_topics`` is what its documents are about: their mean topic mix, of the documents shown or, without any,
-    of the training documents (None if the model does not have it). ``weight`` is the mean weight of the tag in its
+    ``document_topics`` is what its documents are about: their mean topic mix, of the training documents or, if the
+    model does not have it, of the documents shown (None without any). ``weight`` is the mean weight of the tag in its
     documents. ``topics`` is what the tag itself adds to them, p(topic | tag), given their other tags and their latent
     tags; ``own_share`` is the share of its words that are its own instead, and ``own_words`` the largest of these.
     ``weight``, ``n_documents`` and ``documents`` (by weight) are None without documents, ``suspicious`` also until the
@@ -120,15 +120,11 @@ def _mean_weight(explorer: Explorer, number: int) -> float:
 
 
 def _document_topics(explorer: Explorer, number: int) -> tuple[TopicShare, ...] | None:
-    average = explorer.tag_mixes.average
-    if explorer.corpus is not None:
-        weights = explorer.weights_by_tag
-        documents = weights.indices[weights.indptr[number] : weights.indptr[number + 1]]
-        if len(documents):
-            return topic_mix(explorer, explorer.posteriors.topics[documents].mean(axis=0), average=average)
-    if explorer.model._has_document_topics:
-        return topic_mix(explorer, explorer.model.tag_document_topics_[number], average=average)
-    return None
+    """The mean topics of the tag's documents, as rankings of tags use them; None if nothing is known of documents."""
+    mixes = explorer.tag_mixes
+    if not explorer.has_document_topics or not mixes.documents[number]:
+        return None
+    return topic_mix(explorer, mixes.means[number], average=mixes.average)
 
 
 def _documents(explorer: Explorer, number: int, n: int) -> tuple[DocumentValue, ...]:
