@@ -24,7 +24,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# to bytecode on all cores; pip does it on one
+BYTECODE := $(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
 
 .PHONY: demo quick test docs lint types check kernels java archive browser fuzz boundscheck api-fuzz kills interrupts \
 	mutants coverage digests compile-times lowest install-check format clean
@@ -162,14 +164,17 @@ $(BIN)/python:
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e '.[explore]'
+	@$(BYTECODE)
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e '.[test,lint,analysis,spark,experiments,explore,docs]'
+	@$(BYTECODE)
 	touch $@ $(VENV)/.installed $(VENV)/.installed-docs
 
 $(VENV)/.installed-docs: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e '.[docs]'
+	@$(BYTECODE)
 	touch $@
 
 clean:

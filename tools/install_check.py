@@ -3,7 +3,8 @@
 python tools/install_check.py [PYTHON]
 
 Builds the sdist and from it the wheel, and installs the wheel into empty environments: without extras, with each extra
-alone, with all together. In each it fits a few documents and uses what the extra provides.
+alone, with all together. In each it fits a few documents and uses what the extra provides; without extras it also runs
+the demo.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ USES = {
     "experiments": "from tagtopic.experiments import Plan, planted_dataset, run\n"
     "run('tags', planted_dataset(quick=True), 'out', Plan(quick=True, models=('tf-idf centroid',)), progress=False)",
 }
+DEMO = ("--package", "joblib", "-k", "5", "--quiet")
 TOGETHER = "analysis,explore,spark,experiments"
 
 
@@ -73,6 +75,10 @@ def try_extra(wheel: Path, extra: str, code: str, python: str, venv: Path) -> No
     for command in ([str(venv / "bin" / "tagtopic"), "--version"], [inner, "-m", "tagtopic", "--version"]):
         subprocess.run(command, check=True, cwd=home, env=bare, stdout=subprocess.DEVNULL)
     subprocess.run([inner, "-W", "error", "-c", code], check=True, cwd=home, env=bare)
+    if not extra:
+        subprocess.run(
+            [inner, "-m", "tagtopic", "demo", *DEMO], check=True, cwd=home, env=bare, stdin=subprocess.DEVNULL
+        )
     print(f"[{extra}] works", flush=True)
 
 
