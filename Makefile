@@ -109,7 +109,7 @@ fuzz: $(VENV)/.installed-dev
 
 # compiled anew, into a cache of their own: Numba's cache does not distinguish code that checks bounds
 boundscheck: $(VENV)/.installed-dev browser archive
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/boundscheck $(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/boundscheck $(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder
 
 kills: $(VENV)/.installed-dev
 	$(BIN)/python tools/kills.py

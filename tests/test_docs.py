@@ -54,12 +54,13 @@ def test_the_walks_name_what_the_files_define() -> None:
             assert re.search(rf"(?:def|class) {name}\b", source), f"{name} is not in {path}"
 
 
-def test_the_page_of_promises_names_tests_that_exist() -> None:
-    text = (ROOT / "docs" / "promises.md").read_text("utf-8")
-    rows = [line for line in text.splitlines() if "test_" in line]
+@pytest.mark.parametrize("page", ["promises.md", "results/robustness.md"])
+def test_the_pages_of_promises_and_faults_name_tests_that_exist(page: str) -> None:
+    text = (DOCS / page).read_text("utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("|") and "`test_" in line]
     assert len(rows) > 15
     for row in rows:
-        files = re.findall(r"<\.\./(tests/[\w/]+\.py)>", row)
+        files = re.findall(r"<(?:\.\./)+(tests/[\w/]+\.py)>", row)
         sources = "".join((ROOT / file).read_text("utf-8") for file in files)
         names = re.findall(r"`(test_\w+)`", row)
         assert names
