@@ -4,8 +4,8 @@
 
 With and without checks alternate; seconds by the clock and CPU seconds, best of several. Without them, models are read
 as before there were checks: by safetensors, names one by one. The indices of sparse matrices are taken as they are.
-``NUMPY_MADVISE_HUGEPAGE=0`` is needed where memory is fragmented: else the time in which the kernel makes huge pages for
-NumPy's arrays, and for none of safetensors', is most of what is measured.
+``NUMPY_MADVISE_HUGEPAGE=0`` is needed where memory is fragmented: else most of what is measured is the time in which
+the kernel makes huge pages, for NumPy's arrays and for none of safetensors'.
 """
 
 from __future__ import annotations
