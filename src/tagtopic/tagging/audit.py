@@ -57,7 +57,7 @@ class TagOnDocument:
         The document's words that the tag's topics explain least (only for the 1,000 most suspicious entries).
     wrong_sibling : float, default=0.5
         The probability that the tag is a sibling of the document's own (a tag whose documents are similar) rather than
-        its own, at even prior odds.
+        its own, at even prior odds; 0 for a tag that no other training document has.
     suspicion : float, default=0.0
         The probability that the tag is wrong, either a random one or a sibling of the document's own, given how many
         such errors the training documents can have at most.

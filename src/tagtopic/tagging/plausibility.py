@@ -83,6 +83,7 @@ def score_entries(
     """Score the tags of a corpus in the model's columns; ``seen`` are the words that occurred in training.
 
     A tag that no other training document has is unknown: its plausibility is 0.5, its p-value 1 and its suspicion 0.
+    It is no sibling of the document's own tags, whose documents would have to be similar to its others.
     """
     training = TrainingDocuments.from_training_index(predictor.index_, word_topics)
     judge = _Judge.fit(training, word_topics, n_jobs, np.random.default_rng(random_state))
@@ -101,7 +102,7 @@ def score_entries(
     return EntryScores(
         plausibility=known(expit(against_random), 0.5),
         p_value=known((1 + at_least) / (1 + len(judge.null)), 1.0),
-        wrong_sibling=known(expit(-against_siblings), 0.5),
+        wrong_sibling=known(expit(-against_siblings), 0.0),
         suspicion=known(expit(wrong), 0.0),
         sibling=np.where(unknown, ABSENT, sibling),
         documents=others.astype(np.int64),
