@@ -40,7 +40,7 @@ def fit(
     TWDA(
         10, random_state=0, tol=0, max_iter=iterations, patience=1000, checkpoint=checkpoint, checkpoint_every=1,
         inference=inference, validation_fraction=0.1, learning=learning, **priors,
-        batch_size=500, progress=False, callbacks=[lambda number, *_: print(number, flush=True)],
+        batch_size=500, progress=False, tag_predictor=False, callbacks=[lambda number, *_: print(number, flush=True)],
     ).fit(corpus, engine=engine).save(target)  # fmt: skip
 
 
