@@ -61,6 +61,8 @@ def test_no_prediction_is_outside_zero_and_one(planted: PlantedEffects, effects:
 def test_tables_become_pandas_polars_and_arrow(effects: Effects) -> None:
     assert list(effects.to_pandas().columns) == list(effects.to_polars().columns) == effects.to_arrow().column_names
     assert isinstance(effects.to_pandas(), pd.DataFrame)
+    assert effects.to_frame("arrow").equals(effects.to_arrow())
+    assert isinstance(effects.to_frame(), pd.DataFrame)
     assert pl.DataFrame(effects.table).shape == pa.table(effects).shape == (16, 8)
 
 

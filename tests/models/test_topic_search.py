@@ -51,6 +51,7 @@ def test_the_table_and_the_records() -> None:
     found = TopicSearch((result(10, 200.0), result(20, 100.0)), 0.01)
     assert found.table.column("topics").to_pylist() == [10, 20]
     assert found.table.column("coherence").null_count == 2
+    assert found.to_frame("arrow").equals(found.table)
     assert [r["recommended"] for r in found.records()] == [False, True]
 
 
