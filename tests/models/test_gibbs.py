@@ -162,7 +162,7 @@ def test_planted_mixtures_of_three_topics_are_recovered(seed: int) -> None:
     rows = [np.vstack([theta[own], rng.dirichlet(np.full(n_topics, 0.3))]) for own in tags]
     counts = np.array([rng.multinomial(60, rng.dirichlet(np.ones(len(each))) @ each @ psi) for each in rows])
     corpus = Corpus.from_counts(counts.astype(np.int32), [[f"t{j:02}" for j in own] for own in tags])
-    model = TWDA(n_topics, **{**SETTINGS, "random_state": seed, "max_iter": 150}).fit(corpus)
+    model = TWDA(n_topics, **{**SETTINGS, "random_state": seed, "max_iter": 100}).fit(corpus)
     norm = np.linalg.norm
     cosines = (model.components_ @ psi.T) / np.outer(norm(model.components_, axis=1), norm(psi, axis=1))
     found, planted = linear_sum_assignment(-cosines)
