@@ -94,8 +94,9 @@ class Timeline:
         filled = sizes[sizes > 0]
         if len(filled) and filled.max() >= 10 * filled.min():
             few, many = int(np.argmin(np.where(sizes > 0, sizes, sizes.max() + 1))), int(np.argmax(sizes))
+            unit = "document" if sizes[few] == 1 else "documents"
             found.append(
-                f"bins are uneven: {self.labels[few]} has {sizes[few]:,} documents, {self.labels[many]} {sizes[many]:,}"
+                f"bins are uneven: {self.labels[few]} has {sizes[few]:,} {unit}, {self.labels[many]} {sizes[many]:,}"
             )
         empty = [label for label, size in zip(self.labels, sizes, strict=True) if not size]
         if empty:
