@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tagtopic.cli.options import FileFormat, split_names
 from tagtopic.cli.output import notify
 
@@ -202,6 +200,8 @@ def read_corpus(
 
 def _warn_of_unknown_words(corpus: Corpus, model: TagTopicModel) -> None:
     """Warn of documents without a word of the model's vocabulary: all of them get the same result."""
+    import numpy as np
+
     known = set(model.words_)
     n_known = corpus.counts @ np.array([word in known for word in corpus.words], np.float32)
     n_unknown = int((n_known == 0).sum())
