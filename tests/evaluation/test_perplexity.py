@@ -40,12 +40,14 @@ def test_from_tags_alone_equals_the_formula() -> None:
     prior, latent = model.tag_weight_prior_, model.latent_weight_prior_
     own_words = model.own_words_.toarray()
     by_tag = (1 - own_words.sum(axis=1, keepdims=True)) * (model.tag_topics_ @ model.components_) + own_words
-    latent_words = model.latent_topic_prior_ / model.latent_topic_prior_.sum() @ model.components_
+    topics_by_tag = model.parameters_.latent_topics_by_tag
+    assert topics_by_tag is not None
     total, n_tokens = 0.0, 0.0
     for row in range(len(test)):
         tags, counts = known.tags[[row]].indices, known.counts[[row]].toarray()[0]
         weights = np.append(prior[tags], latent)
-        probabilities = weights / weights.sum() @ np.vstack([by_tag[tags], latent_words])
+        latent_topics = prior[tags] / prior[tags].sum() @ topics_by_tag[tags]  # as in the other documents of the tags
+        probabilities = weights / weights.sum() @ np.vstack([by_tag[tags], latent_topics @ model.components_])
         total += float(counts @ np.log(np.maximum(probabilities, 1e-300)))
         n_tokens += counts.sum()
     found = perplexity(model, test, method="tags")

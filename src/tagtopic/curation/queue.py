@@ -289,7 +289,8 @@ class ReviewQueue:
         """
         number = self._number_by_key.get(key)
         if number is None:
-            number = next((n for (n, *_), candidate in self._renamed.items() if candidate.key == key), None)
+            numbers = (n for (n, *_), candidate in self._renamed.items() if candidate.key == key)
+            number = min(numbers, key=lambda n: (self._repeated[n], n), default=None)  # that which is asked
         return None if number is None else self._asked[number]
 
     def update(self) -> None:
