@@ -14,7 +14,7 @@ from tagtopic.explore.report import render_report
 from tagtopic.explore.service import create_app
 
 ELEMENTS = {
-    "a", "bdi", "body", "button", "canvas", "caption", "circle", "code", "dd", "details", "div", "dl", "dt",
+    "a", "aside", "bdi", "body", "button", "canvas", "caption", "circle", "code", "dd", "details", "div", "dl", "dt",
     "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "head", "header", "html", "input", "kbd",
     "label", "legend", "li", "line", "link", "main", "meta", "nav", "noscript", "ol", "option", "p", "path",
     "polyline", "rect", "script", "section", "select", "span", "style", "sub", "summary", "svg", "table",
