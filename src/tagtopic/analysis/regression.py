@@ -191,7 +191,8 @@ def update_coefficients(
     weights, row_weights = regression.weights[:, None], row_weights[:, None]
     limits = MAX_CG_STEPS, CG_TOLERANCE
     if regression.n_columns > MANY_COLUMNS:
-        matrix, coefficients, noise = (values.astype(np.float32) for values in (matrix, coefficients, noise))
+        matrix, noise = matrix.astype(np.float32), noise.astype(np.float32)
+        coefficients = coefficients.astype(np.float32)
         weights, row_weights = weights.astype(np.float32), row_weights.astype(np.float32)
         limits = LARGE_CG_STEPS, LARGE_CG_TOLERANCE
     means = expit(np.clip(matrix @ coefficients, -MAX_LOGIT, MAX_LOGIT))
