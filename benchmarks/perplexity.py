@@ -47,6 +47,11 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "CTM with tags": (baselines.CTM, {"tags_as_words": True}),
     "ATM": (baselines.AuthorTopic, {"sweeps": 1000}),
 }
+TWICE_AS_LONG = {
+    f"{name}, 2,000 sweeps": (kind, {**given, "sweeps": 2000})
+    for name, (kind, given) in MODELS.items()
+    if "sweeps" in given
+}
 
 
 class MeanTopicsOfTags(BaseEstimator):
@@ -75,7 +80,7 @@ class MeanTopicsOfTags(BaseEstimator):
 
 def measure(train: Corpus, test: Corpus, settings: Settings) -> list[Row]:
     """Fit a model; measure completion, the perplexity from tags alone if it has one, and CPU seconds of the fit."""
-    kind, given = MODELS[settings["model"]]
+    kind, given = (MODELS | TWICE_AS_LONG)[settings["model"]]
     given = {**given, **settings["arguments"], "random_state": settings["seed"]}
     optional = {"n_jobs": 1, "tag_predictor": False}
     given |= {name: value for name, value in optional.items() if name in signature(kind).parameters}
@@ -150,7 +155,9 @@ def table(rows: list[Row]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options(parser)
-    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument(
+        "--models", default=";".join(MODELS), help="separated by semicolons; also " + "; ".join(TWICE_AS_LONG)
+    )
     parser.add_argument("--topics", default="20,50,100,200")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument(
@@ -161,10 +168,15 @@ def main() -> None:
     train, test = read(arguments)
     print(f"{train}, held out {len(test):,}")
     cells: list[Settings] = [
-        {"model": name, "topics": k, "seed": seed, "arguments": arguments.arguments if MODELS[name][0] in OURS else {}}
+        {
+            "model": name,
+            "topics": k,
+            "seed": seed,
+            "arguments": arguments.arguments if name in MODELS and MODELS[name][0] in OURS else {},
+        }
         for seed in range(arguments.seeds)
         for k in map(int, arguments.topics.split(","))
-        for name in arguments.models.split(",")
+        for name in arguments.models.split(";")
     ]
     grid = ExperimentGrid(arguments.output, train.fingerprint() + test.fingerprint())
     found = grid.run(cells, lambda settings: measure(train, test, settings), minutes=arguments.minutes, log=print)

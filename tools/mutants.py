@@ -48,6 +48,7 @@ TESTS_OF = {
     "inference.paper": ("inference/test_paper", "inference/test_e_step"),
     "inference.priors.latent_topics": ("inference/test_priors",),
     "inference.priors.tag_weights": ("inference/test_priors", "engines/test_posterior"),
+    "inference.priors.weight_scale": ("inference/test_weight_scale",),
     "inference.reference": ("inference/test_e_step", "inference/test_paper"),
     "inference.special": ("inference/test_special",),
     "inference.types": ("inference/test_types",),

@@ -147,7 +147,7 @@ class TestAuto:
     def test_settings_of_the_sampler_ask_for_it(self, settings: dict[str, Any]) -> None:
         assert self.fitted(CORPUS, **settings).inference_ == "gibbs"
         with pytest.raises(ValueError, match='inference="gibbs" takes fixed priors'):
-            self.fitted(tag_weight_prior="estimate", **settings)
+            self.fitted(topic_word_prior="estimate", **settings)
 
     def test_the_number_of_iterations_follows(self) -> None:
         assert self.fitted(max_iter=None, tol=0).n_iter_ == 400

@@ -48,9 +48,14 @@ def test_planted_tags_are_found(model: TWDA) -> None:
 
 
 def test_the_likelihood_is_of_a_document_with_one_tag(model: TWDA) -> None:
-    """By hand: the words of the tag and the latent tag, by their priors; in TWTM, which has none, of the tag alone."""
+    """By hand: the words of the tag and the latent tag, by their priors; in TWTM, which has none, of the tag alone.
+
+    The latent tag's topics follow those of the tag's documents, drawn towards the prior as by three documents more.
+    """
     twtm = TWTM(6, max_iter=5, random_state=0, progress=False).fit(TRAIN)
-    latent = model.latent_topic_prior_ / model.latent_topic_prior_.sum() @ model.components_
+    prior, documents = model.latent_topic_prior_ / model.latent_topic_prior_.sum(), TRAIN.tag_sizes()[:, None]
+    latent_topics = (documents * model.tag_document_topics_ + 3 * prior) / (documents + 3)
+    latent = latent_topics @ model.components_
     shares = model.latent_weight_prior_ / (model.latent_weight_prior_ + model.tag_weight_prior_[:, None])
     for fitted, share in ((model, shares), (twtm, 0)):
         own_words = fitted.own_words_.toarray()
