@@ -73,8 +73,12 @@ class DocumentBatch:
 
 def first_words(text: str, rules: TextRules) -> str:
     """Return the first words of a text, without markup, in at most ``TITLE_LENGTH`` characters."""
-    start = text[:TITLE_SOURCE]
-    words = " ".join((strip_markup(start) if rules.markup == "strip" else start).split())
+    strip = rules.markup == "strip"
+    start = text[: 2 * TITLE_LENGTH]
+    words = " ".join(start.split())
+    if len(words) <= TITLE_LENGTH or (strip and ("<" in start or "](" in start or strip_markup(start) is not start)):
+        start = text[:TITLE_SOURCE]  # much of it is spaces, or there is markup, which may be cut off
+        words = " ".join((strip_markup(start) if strip else start).split())
     return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rpartition(" ")[0] + "…"
 
 

@@ -47,7 +47,7 @@ def strip_markup(text: str) -> str:
         text = _TAG.sub(_blank, _HIDDEN.sub(_blank, text))
     if "](" in text:
         text = _LINK.sub(_blank, text)
-    if ":" in text or "www." in text.lower():
+    if "://" in text or "www." in (lowered := text.lower()) or "mailto:" in lowered:
         text = _URL.sub(_blank, text)
     if "&" in text:
         text = _ENTITY.sub(_character, text)
