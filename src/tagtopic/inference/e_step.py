@@ -9,8 +9,8 @@ One sweep, for a document with words w (count c_w), tags j, and the latent tag w
     n_jk = a_j t_jk M_k                            expected counts
     xi_j = pi_j + sum_k n_jk,  rho_k = mu_k + n_latent,k
 
-as in "map" and "mixture", which differ in a and t only. mu may
-differ from document to document, with its tags. If tags have words of their own, with probabilities omega_jw,
+as in "map" and "mixture", which differ in a and t only. The mu of a document may follow its tags
+(``latent_topic_prior``). If tags have words of their own, with probabilities omega_jw,
 
     s_w = sum_k e_k psi_wk + sum_j a_j omega_jw,   n_j = sum_k n_jk + sum_w a_j omega_jw c_w / s_w .
 

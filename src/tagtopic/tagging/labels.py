@@ -23,7 +23,7 @@ from tagtopic._core.parallel import cut_rows, one_blas_thread
 from tagtopic.corpus import Corpus
 from tagtopic.corpus.tags import kind_of
 from tagtopic.tagging.calibration import fit_coefficients, log_odds_of
-from tagtopic.tagging.predictor import Ranked, TagPredictor, _training_corpus
+from tagtopic.tagging.predictor import Ranked, TagPredictor, training_corpus
 from tagtopic.tagging.training_index import name_words
 
 MIN_OVERLAP = 0.5
@@ -149,7 +149,7 @@ class VocabularyPredictor(BaseEstimator):  # type: ignore[misc]
         >>> predictor.fit(["a ship", "a robot"] * 5, tags=[["sea"], ["x"]] * 5).tag_names_
         ('sea',)
         """
-        corpus = _training_corpus(X, tags)
+        corpus = training_corpus(X, tags)
         if not isinstance(corpus, Corpus):
             raise TypeError("labels are matched in documents in memory or in files, not on a cluster")
         if not any(self.labels.values()):

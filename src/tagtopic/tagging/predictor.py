@@ -200,7 +200,7 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
         >>> TagPredictor(n_jobs=1).fit(["a ship", "a robot"] * 5, tags=[["sea"], ["space"]] * 5)
         TagPredictor(n_jobs=1)
         """
-        if not self._fit(_training_corpus(X, tags)):
+        if not self._fit(training_corpus(X, tags)):
             raise ValueError("no document has a tag: there is nothing to predict")
         return self
 
@@ -712,7 +712,7 @@ def fit_if_tagged(corpus: CorpusLike, n_jobs: int | None) -> TagPredictor | None
     return predictor if predictor._fit(corpus) else None
 
 
-def _training_corpus(X: Any, tags: Any) -> Any:
+def training_corpus(X: Any, tags: Any) -> Any:
     """Return what ``fit`` takes as a corpus."""
     if hasattr(X, "document_sizes"):  # a Corpus, or documents on a cluster
         if tags is not None:
