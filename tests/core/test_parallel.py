@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from tagtopic import Corpus
 from tagtopic._core.parallel import ThreadPool, cut_evenly, cut_rows, effective_n_jobs, imap, one_blas_thread
@@ -32,6 +32,15 @@ def blas_threads() -> list[int]:
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
 
+@pytest.fixture
+def two_blas_threads() -> Iterator[None]:
+    """Two threads of BLAS, also where the environment or the machine has one."""
+    with threadpool_limits(2, user_api="blas"):
+        assert set(blas_threads()) == {2}
+        yield
+
+
+@pytest.mark.usefixtures("two_blas_threads")
 def test_blas_has_one_thread_until_the_last_user_leaves() -> None:
     before = blas_threads()
     first, second = one_blas_thread(), one_blas_thread()
@@ -44,6 +53,7 @@ def test_blas_has_one_thread_until_the_last_user_leaves() -> None:
     assert blas_threads() == before
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_blas_has_one_thread_in_any_thread() -> None:
     def limited(_: int) -> set[int]:
         with one_blas_thread():

@@ -19,19 +19,19 @@ SMALL = make_tagged_corpus(300, 4, 12, 120, random_state=5).corpus
 @cache
 def batch_fitted() -> TWDA:
     """A batch fit to compare with, which the tests share and do not change."""
-    return TWDA(6, random_state=0).fit(TRAIN)
+    return TWDA(6, random_state=0, max_iter=100).fit(TRAIN)
 
 
 def test_partial_fits_approach_a_batch_fit_of_all_documents() -> None:
     parts = [TRAIN[first : first + 500] for first in range(0, 2000, 500)]
-    model = TWDA(6, random_state=0, batch_size=100)
+    model = TWDA(6, random_state=0, batch_size=100, max_iter=100)
     curve = [model.partial_fit(part).perplexity(TEST) for part in parts]
     assert curve[-1] < curve[0]
     assert curve[-1] < 1.03 * batch_fitted().perplexity(TEST)
     assert model.n_documents_ == 2000
     np.testing.assert_allclose(model.word_counts_, TRAIN.counts.sum(axis=0))
     np.testing.assert_allclose(model.tag_frequencies_, TRAIN.tags.sum(axis=0) / 2000)
-    assert (model.learning, model.max_iter) == (TWDA().learning, TWDA().max_iter)
+    assert (model.learning, model.max_iter) == (TWDA().learning, 100)
 
 
 def test_new_tags_and_words_are_learnt(tmp_path: Path) -> None:
@@ -40,12 +40,12 @@ def test_new_tags_and_words_are_learnt(tmp_path: Path) -> None:
     old_words = train.words[:100] + train.words[110:]
     with_new = train.tags.toarray()[:, :8].any(axis=1)
     known, new = train[~with_new].align(old_words, old_tags).corpus, train[with_new]
-    model = TWTM(6, random_state=0, batch_size=100).fit(known)
+    model = TWTM(6, random_state=0, batch_size=100, max_iter=100).fit(known)
     model.partial_fit(new)
     assert model.words_[: len(old_words)] == old_words
     assert model.words_[len(old_words) :] == train.words[100:110]
     assert set(model.tag_names_) == set(train.tag_names)
-    whole = TWTM(6, random_state=0).fit(train)
+    whole = TWTM(6, random_state=0, max_iter=100).fit(train)
     assert model.perplexity(test) < 1.05 * whole.perplexity(test)
     rows = [model.tag_names_.index(name) for name in new_tags]
     assert np.median(model.tag_topics_[rows].max(axis=1)) > 2 / 6  # far from flat
