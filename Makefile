@@ -24,7 +24,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
+INSTALL := $(PIP) install --no-compile -c constraints.txt
 # to bytecode on all cores; pip does it on one
 BYTECODE := $(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
 
@@ -35,8 +36,10 @@ demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
 
 # downloads and compilation run in parallel
-test: lint
-	@$(MAKE) --no-print-directory --jobs=3 types kernels browser archive
+test:
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.installed-dev browser
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory --jobs=3 types kernels archive
 	@$(MAKE) --no-print-directory check
 
 lint: $(VENV)/.installed-dev
@@ -165,17 +168,21 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[explore]'
+	$(INSTALL) -e '.[explore]'
 	@$(BYTECODE)
 	touch $@
 
+# Spark has no wheel: pip builds one, of 450 MB, while it installs all else
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[test,lint,analysis,spark,experiments,explore,docs]'
+	@$(PIP) wheel --no-deps -c constraints.txt --wheel-dir build/wheels pyspark & spark=$$!; \
+		$(INSTALL) -e '.[test,lint,analysis,experiments,explore,docs]' && wait $$spark
+	$(INSTALL) --find-links build/wheels pyspark
+	@rm -rf build/wheels
 	@$(BYTECODE)
 	touch $@ $(VENV)/.installed $(VENV)/.installed-docs
 
 $(VENV)/.installed-docs: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[docs]'
+	$(INSTALL) -e '.[docs]'
 	@$(BYTECODE)
 	touch $@
 
