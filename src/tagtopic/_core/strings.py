@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, overload
 
@@ -78,6 +79,12 @@ class StringArray(Sequence[str]):
         """
         if isinstance(strings, StringArray):
             return strings
+        strings = strings if isinstance(strings, list | tuple) else list(strings)
+        with suppress(TypeError):  # the error for what is not a string names it
+            joined = "".join(strings)
+            if joined.isascii():  # then lengths in characters are lengths in bytes
+                lengths = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
+                return cls(offsets_of(lengths), np.frombuffer(joined.encode(), dtype=np.uint8))
         encoded = [_encode(string, i, errors) for i, string in enumerate(strings)]
         lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
         return cls(offsets_of(lengths), np.frombuffer(b"".join(encoded), dtype=np.uint8))

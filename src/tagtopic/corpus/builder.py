@@ -25,9 +25,9 @@ from tagtopic._core.strings import StringArray, StringTable
 from tagtopic.corpus import matrices, storage
 from tagtopic.corpus.corpus import Corpus
 from tagtopic.corpus.text import phrases
-from tagtopic.corpus.text.markup import strip_markup
 from tagtopic.corpus.text.rules import TagRules, TextRules
-from tagtopic.corpus.text.tokenizer import Tokens, tokenize, tokens_of_lists
+from tagtopic.corpus.text.titles import first_words, titles_of
+from tagtopic.corpus.text.tokenizer import EncodedTexts, Tokens, tokenize, tokens_of_lists
 from tagtopic.corpus.vocabulary import (
     BLOCK_TOKENS,
     ColumnIndex,
@@ -46,12 +46,6 @@ SPILL_AT = 64 << 20
 COPY_BLOCK = 1 << 22
 """Bytes of ids or titles copied at a time."""
 
-TITLE_LENGTH = 80
-"""Characters of a text that stand for its title."""
-
-TITLE_SOURCE = 600
-"""Characters of a text that are searched for its first words."""
-
 OnProgress = Callable[[int, int], object]
 """Called with the number of tokens counted and the number of all tokens."""
 
@@ -69,17 +63,6 @@ class DocumentBatch:
     ids: list[str]
     tokens: Tokens | None = None
     titles: list[str] | None = None
-
-
-def first_words(text: str, rules: TextRules) -> str:
-    """Return the first words of a text, without markup, in at most ``TITLE_LENGTH`` characters."""
-    strip = rules.markup == "strip"
-    start = text[: 2 * TITLE_LENGTH]
-    words = " ".join(start.split())
-    if len(words) <= TITLE_LENGTH or (strip and ("<" in start or "](" in start or strip_markup(start) is not start)):
-        start = text[:TITLE_SOURCE]  # much of it is spaces, or there is markup, which may be cut off
-        words = " ".join((strip_markup(start) if strip else start).split())
-    return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rpartition(" ")[0] + "…"
 
 
 def batches_of_texts(
@@ -182,8 +165,8 @@ class CorpusBuilder:
     ) -> Corpus:
         with ExitStack() as files:
             first_pass = _FirstPass(self, scratch, files)
-            for batch, tokens in self._tokenized(batches):
-                first_pass.add(batch, tokens)
+            for batch, tokens, titles in self._tokenized(batches):
+                first_pass.add(batch, tokens, titles)
             output = {
                 name: files.enter_context(GrowingArray(folder / f"{name}.npy", kind, spill_at=spill_at))
                 for name, kind in (storage.ARRAYS | (storage.TITLES if first_pass.has_titles else {})).items()
@@ -210,9 +193,15 @@ class CorpusBuilder:
             titles=StringArray(arrays["titles.offsets"], arrays["titles.bytes"]) if first_pass.has_titles else None,
         )
 
-    def _tokenized(self, batches: Iterable[DocumentBatch]) -> Iterator[tuple[DocumentBatch, Tokens]]:
-        def work(batch: DocumentBatch) -> tuple[DocumentBatch, Tokens]:
-            return batch, batch.tokens or tokenize(batch.texts, self.rules)
+    def _tokenized(self, batches: Iterable[DocumentBatch]) -> Iterator[tuple[DocumentBatch, Tokens, StringArray]]:
+        strip = self.rules.markup == "strip"
+
+        def work(batch: DocumentBatch) -> tuple[DocumentBatch, Tokens, StringArray]:
+            if batch.tokens is not None:
+                titles = batch.titles or [""] * len(batch.ids)
+                return batch, batch.tokens, StringArray.of(titles, errors="replace")
+            encoded = None if self.rules.tokenizer is not None else EncodedTexts.of(batch.texts, strip=strip)
+            return batch, tokenize(encoded or batch.texts, self.rules), _titles(batch, encoded, strip=strip)
 
         # a tokenizer given by the user may not be thread-safe
         return imap(work, batches, 1 if self.rules.tokenizer is not None else effective_n_jobs(self.n_jobs))
@@ -286,12 +275,11 @@ class _FirstPass:
         self.words, self.tags, self.ids = rows("words", np.int32), rows("tags", np.int32), rows("ids", np.uint8)
         self.titles = rows("titles", np.uint8)
         self.has_titles = False
-        self._rules = builder.rules
         self._tag_rules = builder.tag_rules
         self._texts = rows("texts", np.uint8) if builder.keep_texts else None
         self._has_texts = False
 
-    def add(self, batch: DocumentBatch, tokens: Tokens) -> None:
+    def add(self, batch: DocumentBatch, tokens: Tokens, titles: StringArray) -> None:
         numbers = np.append(self.table.add(tokens.words, tokens.hashes), np.int32(-1))  # so that a gap, -1, stays -1
         ids = numbers[tokens.ids]
         self.frequencies.add(tokens.offsets, ids, len(self.table))
@@ -300,20 +288,12 @@ class _FirstPass:
         flat = np.fromiter((tag for row in tags for tag in row), dtype=np.int32)
         self.tags.append(flat, np.fromiter(map(len, tags), dtype=np.int64, count=len(tags)))
         self.ids.append_strings(StringArray.of(batch.ids))
-        titles = self._titles(batch)
-        self.has_titles |= any(titles)
-        self.titles.append_strings(StringArray.of(titles, errors="replace"))
+        self.has_titles |= len(titles.data) > 0
+        self.titles.append_strings(titles)
         if self._texts is not None:
             self._has_texts |= batch.tokens is None
             texts = batch.texts if batch.tokens is None else [""] * len(batch.ids)
             self._texts.append_strings(StringArray.of(texts, errors="replace"))
-
-    def _titles(self, batch: DocumentBatch) -> list[str]:
-        """Return titles, or the first words of texts where there is none."""
-        given = batch.titles or [""] * len(batch.ids)
-        if batch.tokens is not None:
-            return given
-        return [title or first_words(text, self._rules) for title, text in zip(given, batch.texts, strict=True)]
 
     def _number_tags(self, tags: list[str]) -> set[int]:
         """Return the distinct numbers of a document's tags, without those that the rules drop."""
@@ -328,6 +308,14 @@ class _FirstPass:
     def kept_texts(self) -> StringArray | None:
         """Return the texts if they are to be kept and at least one document was given as a text."""
         return StringArray(*self._texts.finish()) if self._texts is not None and self._has_texts else None
+
+
+def _titles(batch: DocumentBatch, encoded: EncodedTexts | None, *, strip: bool) -> StringArray:
+    """Return the titles, or the first words of texts where there is none."""
+    if batch.titles is None:
+        return titles_of(batch.texts, encoded, strip=strip)
+    titles = [title or first_words(text, strip=strip) for title, text in zip(batch.titles, batch.texts, strict=True)]
+    return StringArray.of(titles, errors="replace")
 
 
 def _write_strings(rows: _GrowingRows, name: str, output: dict[str, GrowingArray]) -> None:

@@ -361,7 +361,8 @@ class DocumentBatcher:
 
     def take(self) -> DocumentBatch:
         """Return the documents since the last batch."""
-        batch = DocumentBatch(self._texts, self._tags, self._ids, titles=self._titles)
+        titles = self._titles if any(self._titles) else None
+        batch = DocumentBatch(self._texts, self._tags, self._ids, titles=titles)
         self._start_batch()
         return batch
 

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import is_
 from typing import Any
 
 import numba
@@ -21,7 +22,7 @@ from tagtopic._core import arrays
 from tagtopic._core.hashing import EMPTY, FNV_OFFSET, FNV_PRIME, fill_slots, splitmix64
 from tagtopic._core.jit import compiled
 from tagtopic._core.strings import StringArray, string_slot
-from tagtopic.corpus.text.markup import strip_markup
+from tagtopic.corpus.text.markup import may_have_markup, strip_markup
 from tagtopic.corpus.text.rules import TextRules
 from tagtopic.corpus.text.stemmer import stemmer
 
@@ -57,26 +58,76 @@ class Tokens:
     hashes: NDArray[np.uint64]
 
 
-def tokenize(texts: Sequence[str], rules: TextRules) -> Tokens:
+@dataclass(frozen=True)
+class EncodedTexts:
+    """A batch of texts in UTF-8: normalised, and without markup if that is to be stripped.
+
+    Text i is ``data[starts[i]:stops[i]]``. ``may_have_markup`` are the texts from which markup may have been stripped,
+    ``unchanged`` those whose bytes are the ones that were given.
+    """
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    data: NDArray[np.uint8]
+    may_have_markup: NDArray[np.bool_]
+    unchanged: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, texts: Sequence[str], *, strip: bool) -> EncodedTexts:
+        """Encode texts."""
+        normal = [_normalise(text) for text in texts]
+        unchanged = np.fromiter(map(is_, texts, normal), dtype=np.bool_, count=len(texts))
+        encoded = _encode(normal)
+        offsets = arrays.offsets_of(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
+        starts, stops = offsets[:-1].copy(), offsets[1:].copy()
+        data = bytearray().join(encoded)
+        marked = _markup_candidates(data, offsets) if strip else np.zeros(len(texts), dtype=np.bool_)
+        for i in np.flatnonzero(marked).tolist():  # they follow the others, which are not copied again
+            starts[i] = len(data)
+            data += _normalise(strip_markup(texts[i])).encode(errors="replace")
+            stops[i] = len(data)
+        return cls(starts, stops, np.frombuffer(data, dtype=np.uint8), marked, unchanged & ~marked)
+
+
+def _normalise(text: str) -> str:
+    """Return the text in NFKC, which unifies the forms of é and the ligatures of PDFs."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def _encode(texts: list[str]) -> list[bytes]:
+    """Return the texts in UTF-8; lone surrogates become "?"."""
+    try:
+        return list(map(str.encode, texts))  # in half the time of naming how errors are handled
+    except UnicodeEncodeError:
+        return [text.encode(errors="replace") for text in texts]
+
+
+def _markup_candidates(data: bytearray, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The texts that may have markup; all of few, for which no kernel is loaded."""
+    if len(data) < arrays.SMALL:
+        return np.ones(len(offsets) - 1, dtype=np.bool_)
+    return may_have_markup(np.frombuffer(data, dtype=np.uint8), offsets)
+
+
+def tokenize(texts: Sequence[str] | EncodedTexts, rules: TextRules) -> Tokens:
     """Return the words of each text, by the rules."""
-    if rules.tokenizer is not None:
-        return _tokenize_with(rules.callable_tokenizer(), texts, rules.bigrams is not None)
-    if rules.markup == "strip":
-        texts = [strip_markup(text) for text in texts]
-    encoded = [_normalise(text) for text in texts]
-    text_offsets = arrays.offsets_of(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
-    data, classes, cases = np.frombuffer(b"".join(encoded), dtype=np.uint8), class_table(), case_table(rules.lowercase)
+    if not isinstance(texts, EncodedTexts):
+        if rules.tokenizer is not None:
+            return _tokenize_with(rules.callable_tokenizer(), texts, rules.bigrams is not None)
+        texts = EncodedTexts.of(texts, strip=rules.markup == "strip")
+    data, n_texts = texts.data, len(texts.starts)
+    classes, cases = class_table(), case_table(rules.lowercase)
     # pages beyond what is used are never touched, so generous bounds cost no memory
-    ids = np.empty(len(data) + len(texts), dtype=np.int32)
+    ids = np.empty(len(data) + n_texts, dtype=np.int32)
     letters = np.empty(len(data) * 3 // 2 + 4, dtype=np.uint8)  # lower case takes at most 3 bytes for 2
-    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    most_words = (len(data) + len(texts)) // 2  # a word takes a byte, and one more or the end of its text to end it
+    offsets = np.zeros(n_texts + 1, dtype=np.int64)
+    most_words = (len(data) + n_texts) // 2  # a word takes a byte, and one more or the end of its text to end it
     word_offsets = np.zeros(most_words + 1, dtype=np.int64)
     hashes = np.empty(most_words, dtype=np.uint64)
     plain = np.zeros(256, dtype=np.uint8)
     plain[:128] = np.where(classes[:128] == LETTER, cases[:128], 0)
     n_words = _tokenize(
-        data, text_offsets, classes, cases, plain, rules.min_length, rules.max_length, rules.numbers,
+        data, texts.starts, texts.stops, classes, cases, plain, rules.min_length, rules.max_length, rules.numbers,
         rules.bigrams is not None, np.full(4096, EMPTY, dtype=np.int32), offsets, ids, word_offsets, letters, hashes,
     )  # fmt: skip
     words = StringArray(word_offsets[: n_words + 1].copy(), letters[: word_offsets[n_words]].copy())
@@ -91,13 +142,6 @@ def _stemmed(tokens: Tokens, stem: Callable[[str], str]) -> Tokens:
     renumbered = np.array([*stems, GAP], dtype=np.int32)  # so that a gap, -1, stays one
     names = StringArray.of(numbers)
     return Tokens(tokens.offsets, renumbered[tokens.ids], names, names.hashes())
-
-
-def _normalise(text: str) -> bytes:
-    """Return the text in NFKC, which unifies the forms of é and the ligatures of PDFs; lone surrogates become "?"."""
-    if text.isascii():
-        return text.encode()
-    return unicodedata.normalize("NFKC", text).encode(errors="replace")
 
 
 def tokens_of_lists(documents: Sequence[Sequence[str]], *, phrases: bool) -> Tokens:
@@ -131,7 +175,8 @@ def _tokenize_with(tokenizer: Callable[[Any], Iterable[str]], texts: Sequence[An
 @compiled
 def _tokenize(
     data: Any,
-    text_offsets: Any,
+    starts: Any,
+    stops: Any,
     classes: Any,
     cases: Any,
     plain: Any,
@@ -150,12 +195,12 @@ def _tokenize(
 
     ``plain`` is the lower case of each byte that is a letter on its own, 0 for all others.
     """
-    n_texts = text_offsets.size - 1
+    n_texts = starts.size
     n_ids = 0
     n_words = 0
     for text in range(n_texts):
-        i = text_offsets[text]
-        end = text_offsets[text + 1]
+        i = starts[text]
+        end = stops[text]
         first_id = n_ids
         word_start = word_offsets[n_words]
         position = word_start
