@@ -6,8 +6,7 @@ import pytest
 
 from tagtopic import TWDA
 from tagtopic.datasets import make_tagged_corpus
-from tagtopic.models._batch import ExpectationMaximisation, History
-from tagtopic.models._progress import ProgressBar, resident_bytes, status_line
+from tagtopic.models._batch import ExpectationMaximisation, History, ProgressBar, resident_bytes, status_line
 
 
 def test_every_phase_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:

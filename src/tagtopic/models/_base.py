@@ -241,7 +241,7 @@ class TagTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> later.partial_fit(["a planet of the crime"], tags=[["space", "crime"]]).n_documents_
         21
         """
-        from tagtopic.models._partial_fit import update_model
+        from tagtopic.models._fit import update_model
 
         if not hasattr(self, "components_"):
             settings = {"learning": "online", "max_iter": 1, "checkpoint": None, "validation_fraction": 0.0}

@@ -17,7 +17,7 @@ from tagtopic._core.frames import Ranking, Rankings
 from tagtopic._core.memmap import file_of
 from tagtopic.corpus import Corpus
 from tagtopic.models import _inputs
-from tagtopic.models._progress import fit_progress
+from tagtopic.models._batch import fit_progress
 from tagtopic.tagging.predictor import TagPredictor, fit_if_tagged
 
 if TYPE_CHECKING:
