@@ -21,8 +21,8 @@ from sklearn.cluster import MiniBatchKMeans
 
 from perplexity import options, read
 from tagtopic import TWDA, Corpus
-from tagtopic.experiments.grid import ExperimentGrid, Row, Settings
-from tagtopic.experiments.results import distinct, format_mean, where
+from tagtopic.experiments.experiment import ExperimentGrid, Settings
+from tagtopic.experiments.results import Row, distinct, format_mean, where
 from tagtopic.models import _init
 
 INITIALISATIONS = ("merged", "nmf", "random", "k-means")

@@ -28,12 +28,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tagtopic import LDA, TWDA, TWTM, Corpus, baselines
-from tagtopic.corpus.duplicates import first_copies
+from tagtopic.corpus.splits import first_copies
 from tagtopic.corpus.text.rules import TagRules
 from tagtopic.evaluation import perplexity
 from tagtopic.experiments.dataset import TWTM_FORMAT_RULES
-from tagtopic.experiments.grid import ExperimentGrid, Row, Settings
-from tagtopic.experiments.results import distinct, format_mean, where
+from tagtopic.experiments.experiment import ExperimentGrid, Settings
+from tagtopic.experiments.results import Row, distinct, format_mean, where
 
 OURS = (TWDA, TWTM, LDA)
 MODELS: dict[str, tuple[Any, dict[str, Any]]] = {

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagtopic import Corpus
-from tagtopic.corpus.duplicates import first_copies
+from tagtopic.corpus.splits import first_copies
 
 
 def by_all_pairs(counts: np.ndarray, threshold: float) -> list[int]:

@@ -14,7 +14,8 @@ import pytest
 
 from tagtopic._core.optional import MissingExtraError
 from tagtopic.experiments import Plan, planted_dataset, run
-from tagtopic.experiments.grid import ExperimentGrid, Row, Settings
+from tagtopic.experiments.experiment import ExperimentGrid, Settings
+from tagtopic.experiments.results import Row
 
 CELLS: list[Settings] = [{"experiment": "sums", "model": name, "number": n} for name in "ab" for n in range(3)]
 PLAN = Plan(quick=True, topics=(2,), folds=2, models=("TWTM", "TWDA"), jobs=1)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tagtopic._version import __version__
-from tagtopic.cli import analysis, audit, decisions, demo, describe, evaluate, experiment, explore, fit, infer, review
+from tagtopic.cli import analysis, audit, curation, demo, describe, evaluate, experiment, explore, fit, infer
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import escape_controls, escape_lines, stderr_console
 from tagtopic.engines import imported_engines
@@ -31,8 +31,7 @@ for commands in (
     infer,
     audit,
     analysis,
-    review,
-    decisions,
+    curation,
     explore,
     demo,
     evaluate,

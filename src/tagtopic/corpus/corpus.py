@@ -678,7 +678,7 @@ class Corpus:
         >>> list(Corpus.from_texts(texts).without_near_duplicates().ids)
         ['0', '1']
         """
-        from tagtopic.corpus.duplicates import first_copies
+        from tagtopic.corpus.splits import first_copies
 
         return self[np.flatnonzero(first_copies(self.counts, threshold) < 0)]
 

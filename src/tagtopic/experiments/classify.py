@@ -11,10 +11,10 @@ import numpy as np
 from tagtopic.baselines.tfidf import TfidfSVM
 from tagtopic.evaluation import rank_scores
 from tagtopic.experiments.dataset import Dataset
-from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
-from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.experiment import FOLDS, Experiment, Plan, Settings
 from tagtopic.experiments.models import build_model, fit_model, model_arguments
 from tagtopic.experiments.results import (
+    Row,
     Table,
     by_topics,
     distinct,

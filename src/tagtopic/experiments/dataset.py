@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagtopic.corpus import Corpus
-from tagtopic.corpus.duplicates import first_copies
+from tagtopic.corpus.splits import first_copies
 from tagtopic.corpus.text.rules import TagRules
 
 EMBEDDED, PLANTED = "embedded", "planted"

@@ -18,10 +18,20 @@ from tagtopic.corpus.matrices import csr
 from tagtopic.corpus.tags import with_noise_tags
 from tagtopic.evaluation import perplexity, rank_scores
 from tagtopic.experiments.dataset import Dataset, with_seen_words
-from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
-from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.experiment import FOLDS, Experiment, Plan, Settings
 from tagtopic.experiments.models import SEED, build_model, fit_model, model_arguments, tag_score_batches
-from tagtopic.experiments.results import Table, distinct, legend_below, mean, panels, pivot, style, topics_title, where
+from tagtopic.experiments.results import (
+    Row,
+    Table,
+    distinct,
+    legend_below,
+    mean,
+    panels,
+    pivot,
+    style,
+    topics_title,
+    where,
+)
 
 TOPICS, QUICK_TOPICS = (50,), (10,)
 SHARES, QUICK_SHARES = (0.0, 0.2, 0.5, 0.8, 0.95), (0.0, 0.8)

@@ -12,10 +12,10 @@ from tagtopic.corpus import Corpus
 from tagtopic.corpus.tags import with_noise_tags
 from tagtopic.evaluation import perplexity
 from tagtopic.experiments.dataset import Dataset
-from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
-from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.experiment import FOLDS, Experiment, Plan, Settings
 from tagtopic.experiments.models import SEED, build_model, fit_model, model_arguments
 from tagtopic.experiments.results import (
+    Row,
     Table,
     distinct,
     legend_below,

@@ -7,10 +7,10 @@ from typing import Any
 
 from tagtopic.evaluation import perplexity
 from tagtopic.experiments.dataset import Dataset, with_commonest_tags
-from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
-from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.experiment import FOLDS, Experiment, Plan, Settings
 from tagtopic.experiments.models import MODEL_SPECS, build_model, fit_model, model_arguments
 from tagtopic.experiments.results import (
+    Row,
     Table,
     distinct,
     legend_below,

@@ -15,10 +15,9 @@ from typing import Any
 
 from tagtopic.evaluation import perplexity
 from tagtopic.experiments.dataset import Dataset
-from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
-from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.experiment import FOLDS, Experiment, Plan, Settings
 from tagtopic.experiments.models import NO_PREDICTOR, SEED, fit_model
-from tagtopic.experiments.results import Table, distinct, format_mean, mean, panels, where
+from tagtopic.experiments.results import Row, Table, distinct, format_mean, mean, panels, where
 from tagtopic.models._published import published_settings
 
 MODELS = ("TWTM", "TWDA")

@@ -11,7 +11,9 @@ import numpy as np
 
 from tagtopic._core.files import atomic_file
 from tagtopic._core.optional import require
-from tagtopic.experiments.grid import Row
+
+Row = dict[str, Any]
+"""A row of the measurements of an experiment: its settings and its values."""
 
 COLOURS = {
     "TWDA": "#c1272d", "TWDA (prior learnt)": "#c1272d", "TWDA (paper)": "#c1272d", "TWDA, tagged part": "#c1272d",

@@ -16,10 +16,9 @@ from typing import Any
 from tagtopic._core.estimator import clone
 from tagtopic.evaluation import perplexity
 from tagtopic.experiments.dataset import Dataset, with_commonest_tags
-from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
-from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.experiment import FOLDS, Experiment, Plan, Settings
 from tagtopic.experiments.models import fit_model
-from tagtopic.experiments.results import Table, distinct, format_mean, legend_below, mean, panels, pivot, where
+from tagtopic.experiments.results import Row, Table, distinct, format_mean, legend_below, mean, panels, pivot, where
 
 STANDARD, THREADS, PLDA = "standard", "all threads", "PLDA"
 SOLUTIONS = {

@@ -8,10 +8,10 @@ import numpy as np
 
 from tagtopic.evaluation import TagRanks, rank_lists, rank_scores
 from tagtopic.experiments.dataset import Dataset
-from tagtopic.experiments.experiment import FOLDS, Experiment, Plan
-from tagtopic.experiments.grid import Row, Settings
+from tagtopic.experiments.experiment import FOLDS, Experiment, Plan, Settings
 from tagtopic.experiments.models import build_model, fit_model, model_arguments, tag_score_batches
 from tagtopic.experiments.results import (
+    Row,
     Table,
     by_topics,
     distinct,

@@ -7,6 +7,7 @@ of its own, without the GIL, so that batches run in parallel; `StringTable` then
 
 from __future__ import annotations
 
+import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,10 +22,11 @@ from numpy.typing import NDArray
 from tagtopic._core import arrays
 from tagtopic._core.hashing import EMPTY, FNV_OFFSET, FNV_PRIME, fill_slots, splitmix64
 from tagtopic._core.jit import compiled
+from tagtopic._core.optional import require
 from tagtopic._core.strings import StringArray, string_slot
 from tagtopic.corpus.text.markup import may_have_markup, strip_markup
 from tagtopic.corpus.text.rules import TextRules
-from tagtopic.corpus.text.stemmer import stemmer
+from tagtopic.corpus.text.stop_words import LANGUAGES, of_language
 
 GAP = -1
 """Stands in a sequence of words where no phrase can span."""
@@ -46,6 +48,12 @@ SPACES = "'’ʼ\t\n\v\f\r\u200b"
 """Separate words, against their category: apostrophes, control characters, the zero-width space of Khmer and Thai."""
 
 PARAGRAPH_SEPARATOR = "\u2029"  # between the text columns of one document
+
+
+MAX_CACHED_STEMS = 1 << 18
+"""Words whose stems are cached."""
+
+_stemmers = threading.local()
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,56 @@ def _stemmed(tokens: Tokens, stem: Callable[[str], str]) -> Tokens:
     renumbered = np.array([*stems, GAP], dtype=np.int32)  # so that a gap, -1, stays one
     names = StringArray.of(numbers)
     return Tokens(tokens.offsets, renumbered[tokens.ids], names, names.hashes())
+
+
+def stemmer(language: str) -> Callable[[str], str]:
+    """Return the stemmer of a language, one per thread: stemmers have a state.
+
+    Stop words of the language are left as they are, so that they are still recognised.
+
+    Parameters
+    ----------
+    language : str
+        A language by its code or English name, such as "en" or "english".
+
+    Returns
+    -------
+    callable
+        A function from a word in lower case to its stem.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package snowballstemmer is not installed.
+    ValueError
+        If there is no stemmer for the language.
+    """
+    name = LANGUAGES.get(language.lower(), language.lower())
+    found: dict[str, Callable[[str], str]] = vars(_stemmers)
+    if name not in found:
+        found[name] = _new_stemmer(name)
+    return found[name]
+
+
+def _new_stemmer(name: str) -> Callable[[str], str]:
+    require("snowballstemmer", extra="stem", purpose="stemming")
+    import snowballstemmer
+
+    known = [language for language in snowballstemmer.algorithms() if language != "porter"]
+    if name not in known:
+        raise ValueError(f"there is no stemmer for the language {name!r}; there are {', '.join(sorted(known))}")
+    stop_words = of_language(name) if name in LANGUAGES.values() else frozenset()
+    stem = snowballstemmer.stemmer(name).stemWord
+    stems: dict[str, str] = {}
+
+    def cached(word: str) -> str:
+        if word not in stems:
+            if len(stems) >= MAX_CACHED_STEMS:
+                stems.clear()
+            stems[word] = word if word in stop_words else stem(word) or word
+        return stems[word]
+
+    return cached
 
 
 def tokens_of_lists(documents: Sequence[Sequence[str]], *, phrases: bool) -> Tokens:
