@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tagtopic._version import __version__
-from tagtopic.cli import analysis, audit, curation, demo, describe, evaluate, experiment, explore, fit, infer
+from tagtopic.cli import analysis, audit, curation, demo, describe, evaluate, explore, fit, infer
 from tagtopic.cli.options import examples
 from tagtopic.cli.output import escape_controls, escape_lines, stderr_console
 from tagtopic.engines import imported_engines
@@ -35,7 +35,6 @@ for commands in (
     explore,
     demo,
     evaluate,
-    experiment,
 ):  # in the order of --help
     commands.register(app)
 
