@@ -334,20 +334,21 @@ class DocumentBatcher:
             tags += _cell(record, column.name, column.tags_of)
         document = _cell(record, self._id_column, id_of)
         self._texts.append(texts[0] if len(texts) == 1 else PARAGRAPH_SEPARATOR.join(texts))
-        self._titles.append(self._title(record))
+        title = record.get(self._title_column)
+        self._titles.append("" if title is None else self._title(title))
         self._tags.append(tags)
         self._ids.append(str(self.n_documents) if document is None else document)
         self._size += len(self._texts[-1])
         self.n_documents += 1
 
-    def _title(self, record: Mapping[str, Any]) -> str:
-        """The title; "" if there is none, or a column that is only guessed holds something else."""
-        value = record.get(self._title_column)
+    def _title(self, value: Any) -> str:
+        """The title of a cell; "" for something else than text in a column that is only guessed."""
         if isinstance(value, str):
             return " ".join(value[:MAX_TITLE].split())
         if self.options.title is None:
             return ""
-        return " ".join((_cell(record, self._title_column, scalar_of) or "")[:MAX_TITLE].split())
+        title = _cell({self._title_column: value}, self._title_column, scalar_of) or ""
+        return " ".join(title[:MAX_TITLE].split())
 
     @property
     def is_full(self) -> bool:
