@@ -82,9 +82,12 @@ def _sum_range(values: Floats, first: int, last: int) -> Any:
 
     A loop that also writes to an array is compiled twice, and which one runs depends on where the arrays are; the order
     of its sums would too. Sums of floats that are written are therefore computed here, in a loop of their own.
+
+    The range is unsigned: an index that might be negative is compiled to a check for each number and to gathered loads,
+    which made a whole draw take 1.1 times as long with 50 topics, 1.4 times with 200 and 1.9 times with 1,000.
     """
     total = np.float32(0)
-    for k in range(first, last):
+    for k in range(np.uint64(first), np.uint64(last)):
         total += values[k]
     return total
 
@@ -134,9 +137,9 @@ def find_interval(weights: Floats, n: Any, point: Any) -> int:
             point -= total
             first += size
     k, last = first, min(first + SMALL_GROUP, n) - 1
-    while k < last and point >= weights[k]:
-        point -= weights[k]
-        k += 1
+    for i in range(first, last):  # all of them: the branch to leave earlier would be mispredicted, 7% of a draw
+        point -= weights[i]
+        k += point >= 0
     while k > 0 and weights[k] <= 0:  # the sums are rounded: the point may be past the last weight
         k -= 1
     while weights[k] <= 0 and k < n - 1:
@@ -218,17 +221,25 @@ def _weighted_sum(factors: Floats, row_sums: Float64s, n: int) -> float:
 
 
 @compiled
-def _draw_tag(rows: Floats, factors: Floats, n: int, j: Any, k: Any, own_row: Any, u: Any) -> Any:
-    """Draw one of n tags given topic k; ``own_row`` is the weight of the token's present tag j."""
+def _draw_tag(
+    rows: Floats, factors: Floats, n: int, j: Any, k: Any, own_row: Any, u: Any, weights: Floats
+) -> Any:  # fmt: skip
+    """Draw one of n tags given topic k; ``own_row`` is the weight of the token's present tag j.
+
+    ``weights`` is overwritten. The search has no branch to mispredict: 6% of a draw with 6 tags per document.
+    """
+    for i in range(n):
+        weights[i] = factors[i] * rows[i, k]
+    weights[j] = own_row
     point = np.float32(0)
     for i in range(n):
-        point += own_row if i == j else factors[i] * rows[i, k]
+        point += weights[i]
     point *= np.float32(u)
-    for i in range(n):
-        point -= own_row if i == j else factors[i] * rows[i, k]
-        if point < 0:
-            return i
-    return n - 1
+    drawn = 0
+    for i in range(n - 1):
+        point -= weights[i]
+        drawn += point >= 0
+    return np.int64(drawn)
 
 
 @compiled
@@ -296,7 +307,7 @@ def sample_documents(
     own_priors = np.empty(most, np.float32)
     own_totals = np.empty(most, np.float32)
     pair_tokens = np.empty(most, np.float32)  # n_jw + prior
-    own_weights = np.empty(most, np.float32)
+    own_weights = np.empty(most, np.float32)  # of own words; then of the tags given a topic
     row_topics: Any
     row_starts, row_sizes, row_topics, row_counts = word_topics
     has_own, sparse = own.starts.shape[0] > 0, row_starts.shape[0] > 0
@@ -446,7 +457,8 @@ def sample_documents(
                         if repeated:
                             n = _add_topic(own_topics, own_counts, n, new_k)
                     own_row = others_factor * (rows[j, new_k] - (one if new_k == k else zero))
-                    new_j = _draw_tag(rows, factors, n_rows, j, new_k, own_row, uniform(key, 2 * (t - start) + 1))
+                    u = uniform(key, 2 * (t - start) + 1)
+                    new_j = _draw_tag(rows, factors, n_rows, j, new_k, own_row, u, own_weights)
                 after.topics[t - offset] = new_k
                 after.tags[t - offset] = new_j
                 t += 1
