@@ -285,7 +285,7 @@ def tokens(given: argparse.Namespace) -> None:
             sampler.initialise(parameters, 0)
             for sweep in range(given.iterations):
                 sampler.sweep(priors, 0, sweep + 1)
-            counts = np.array(sampler.counts.word_topics)
+            counts = np.array(sampler.word_topics(slice(None)))
             owner = np.repeat(np.arange(len(corpus)), np.diff(sampler.token_starts))
             is_topic = sampler.tokens.topics < n_topics
             cells = owner[is_topic] * n_topics + sampler.tokens.topics[is_topic]

@@ -78,7 +78,7 @@ def main() -> None:
         for chain in found:
             chain.sweep(given.burn_in + 1 + repeat)
     for chain in found:
-        rows = chain.sampler.counts.word_topics
+        rows = chain.sampler.word_topics(slice(None))
         sizes = rows.sum(axis=1)
         topics = float((np.count_nonzero(rows, axis=1) * sizes).sum() / sizes.sum())
         per_token = 1e9 * chain.seconds / chain.sampler.n_tokens

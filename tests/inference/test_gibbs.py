@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from tagtopic import Corpus
 from tagtopic._core.memmap import TemporaryArrays
 from tagtopic._core.parallel import ThreadPool
-from tagtopic.engines.sampler import BLOCKS, LocalSampler
+from tagtopic.engines.sampler import BLOCKS, LocalSampler, rows_pay
 from tagtopic.inference import reference
 from tagtopic.inference.gibbs import Assignments, SamplerPriors, document_key, uniform
 from tagtopic.inference.own_words import OwnWordCandidates, own_word_candidates
 from tagtopic.inference.types import Parameters, VariationalPosterior
-from tagtopic.inference.word_topics import word_topics_of
 
 
 def priors_of(rng: Any, shape: tuple[int, int, int], *, latent: bool) -> SamplerPriors:
@@ -55,10 +54,11 @@ def sampler_of(
     latent: bool,
     candidates: OwnWordCandidates | None = None,
     sparse: bool = False,
+    rows: bool | None = None,
 ) -> LocalSampler:
     resources = ThreadPool(1), TemporaryArrays(), ExitStack()
-    options: dict[str, Any] = {"n_blocks": n_blocks, "n_rounds": n_rounds, "candidates": candidates, "sparse": sparse}
-    sampler = LocalSampler(corpus, n_topics, *resources, **options)
+    options: dict[str, Any] = {"n_blocks": n_blocks, "n_rounds": n_rounds, "candidates": candidates}
+    sampler = LocalSampler(corpus, n_topics, *resources, **options, sparse=sparse, rows=rows)
     rng = np.random.default_rng(seed)
     starts, tag_counts = sampler.token_starts, np.diff(corpus.tags.indptr)
     choices = tag_counts + np.maximum(latent, tag_counts == 0)
@@ -98,7 +98,7 @@ def state_of(sampler: LocalSampler) -> reference.GibbsState:
         tokens = slice(starts[d], starts[d + 1])
         topics.append(np.array(sampler.tokens.topics[tokens], int))
         positions.append(np.array(sampler.tokens.tags[tokens], int))
-    n_words, n_topics = sampler.counts.word_topics.shape
+    n_words, n_topics = sampler.word_topics(slice(None)).shape
     shape = n_words, len(sampler.counts.tags), n_topics
     return reference.GibbsState.counted(words, tags, topics, positions, shape)
 
@@ -128,21 +128,23 @@ def corpora(draw: Any) -> Corpus:
 
 
 @settings(max_examples=60, deadline=None)
-@given(corpora(), st.integers(1, 70), *4 * [st.booleans()], st.integers(1, 6), st.integers(0, 2**31 - 1))
+@given(corpora(), st.integers(1, 70), *5 * [st.booleans()], st.integers(1, 6), st.integers(0, 2**31 - 1))
 def test_a_sweep_draws_what_its_twin_draws(
     corpus: Corpus,
     n_topics: int,
     latent: bool,
     own_words: bool,
     sparse: bool,
+    rows: bool,
     interleaved: bool,
     n_parts: int,
     seed: int,
 ) -> None:
     rng = np.random.default_rng(seed)
     candidates = candidates_of(rng, corpus) if own_words else None
-    parts = {"n_rounds" if interleaved else "n_blocks": n_parts}
-    sampler = sampler_of(corpus, n_topics, seed, **parts, latent=latent, candidates=candidates, sparse=sparse)
+    parts: dict[str, Any] = {"n_rounds" if interleaved else "n_blocks": n_parts}
+    draw: dict[str, Any] = {"sparse": sparse, "rows": rows}
+    sampler = sampler_of(corpus, n_topics, seed, **parts, latent=latent, candidates=candidates, **draw)
     priors = priors_of(rng, (corpus.n_words, corpus.n_tags, n_topics), latent=latent)
     if candidates is not None:
         priors = with_own_words(priors, candidates)
@@ -157,7 +159,7 @@ def test_a_sweep_draws_what_its_twin_draws(
     found = state_of(sampler)
     for one, other in zip(found.topics + found.positions, expected.topics + expected.positions, strict=True):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(sampler.counts.word_topics, found.word_topics)
+    np.testing.assert_array_equal(sampler.word_topics(slice(None)), found.word_topics)
     np.testing.assert_array_equal(sampler.counts.tag_topics, found.tag_topics)
     np.testing.assert_array_equal(sampler.counts.topics, found.word_topics.sum(axis=0))
     np.testing.assert_array_equal(sampler.counts.tags, found.tag_topics.sum(axis=1) + found.own_words.sum(axis=1))
@@ -167,7 +169,7 @@ def test_a_sweep_draws_what_its_twin_draws(
         np.testing.assert_array_equal(sampler.counts.own_words, pairs)
 
 
-def test_the_sparse_rows_follow_the_counts_for_any_number_of_threads_and_after_a_restart() -> None:
+def test_the_sparse_rows_follow_the_assignments_for_any_number_of_threads_and_after_a_restart() -> None:
     rng = np.random.default_rng(2)
     corpus = Corpus.from_counts(rng.poisson(0.8, (30, 12)).astype(np.int32), [["a"], ["a", "b"], []] * 10)
     priors = priors_of(rng, (corpus.n_words, corpus.n_tags, 70), latent=True)
@@ -180,15 +182,46 @@ def test_the_sparse_rows_follow_the_counts_for_any_number_of_threads_and_after_a
             sampler.sweep(priors, 6, sweep)
             if n_threads > 1 and sweep < 3:
                 sampler.restore(Assignments(*map(np.copy, sampler.tokens)))
-        rows: Any = sampler._word_topics
-        expected = word_topics_of(sampler.counts.word_topics, np.zeros(corpus.n_words, np.int64), ThreadPool(1))
-        np.testing.assert_array_equal(rows.sizes, expected.sizes)
-        for w in range(corpus.n_words):
-            found, other = (each.starts[w] + np.arange(each.sizes[w]) for each in (rows, expected))
-            np.testing.assert_array_equal(rows.topics[found], expected.topics[other])
-            np.testing.assert_array_equal(rows.counts[found], expected.counts[other])
+        rows = sampler._word_topics
+        for w, n in enumerate(rows.sizes):
+            topics = rows.topics[rows.starts[w] : rows.starts[w] + n]
+            assert (np.diff(topics.astype(int)) > 0).all()
+        assert len(sampler.counts.word_topics) == 0
+        np.testing.assert_array_equal(sampler.word_topics(slice(None)), state_of(sampler).word_topics)
+        np.testing.assert_array_equal(sampler.word_topics(np.array([5, 2])), state_of(sampler).word_topics[[5, 2]])
         states.append(key_of(sampler))
     assert states[0] == states[1]
+
+
+@pytest.mark.parametrize("n_topics", [3, 50, 130])
+def test_the_dense_draw_is_the_same_from_sparse_rows_as_from_a_table(n_topics: int) -> None:
+    rng = np.random.default_rng(3)
+    corpus = Corpus.from_counts(rng.poisson(0.3, (60, 90)).astype(np.int32), [["a"], ["a", "b"], [], ["c"]] * 15)
+    candidates = candidates_of(rng, corpus)
+    priors = with_own_words(priors_of(rng, (corpus.n_words, corpus.n_tags, n_topics), latent=True), candidates)
+    seeds = np.array([0, 0, 7]), np.array([2, 0, 1]), np.array([30, 4, 500])
+    found = []
+    for rows in (False, True):
+        sampler = sampler_of(corpus, n_topics, 5, n_blocks=4, latent=True, candidates=candidates, rows=rows)
+        sampler.add_word_topics(*seeds)
+        sampler.counts.topics[:3] += [4, 500, 30]
+        log_probabilities = [sampler.sweep(priors, 2, sweep) for sweep in range(1, 5)]
+        found.append((sampler, log_probabilities))
+    (by_table, expected), (by_rows, log_probabilities) = found
+    assert log_probabilities == expected
+    assert key_of(by_table) == key_of(by_rows)
+    np.testing.assert_array_equal(by_table.word_topics(slice(None)), by_rows.word_topics(slice(None)))
+    assert len(by_table.counts.word_topics) == corpus.n_words
+    assert len(by_rows.counts.word_topics) == 0
+    moved = by_table.word_topics(slice(None)) - state_of(by_table).word_topics  # what is left are the seeds
+    np.testing.assert_array_equal(moved[seeds[0], seeds[1]], seeds[2])
+    assert moved.sum() == seeds[2].sum()
+
+
+def test_sparse_rows_are_kept_where_a_table_would_be_large_and_mostly_zeros() -> None:
+    assert not rows_pay(np.full(20_000, 40), 50)
+    assert rows_pay(np.full(100_000, 100), 1_000)
+    assert not rows_pay(np.full(100_000, 500), 1_000)  # the rows would take more than half of its memory
 
 
 TINY = Corpus.from_counts(np.array([[2, 0, 0], [0, 1, 1]], np.int32), [["a"], ["a", "b"]])

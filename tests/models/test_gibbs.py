@@ -2,6 +2,7 @@
 
 import threading
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from tagtopic import LDA, TWDA, TWTM, Corpus
+from tagtopic import LDA, TWDA, TWTM, Corpus, Ledger
+from tagtopic._core.memmap import TemporaryArrays
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.engines.local import LocalEngine
+from tagtopic.engines.sampler import LocalSampler
 from tagtopic.models._gibbs import switched_topics
 
 PLANTED = make_tagged_corpus(300, 4, 12, 120, random_state=5)
@@ -57,15 +60,48 @@ def test_bits_do_not_depend_on_where_arrays_are(tmp_path: Path) -> None:
     same_bits(mapped, TWDA(4, max_iter=12, **SETTINGS).fit(CORPUS))
 
 
+class SparseRows(LocalEngine):
+    """Keeps the counts of words in sparse rows, as for large tables."""
+
+    def sampler(self, corpus: Any, n_topics: int, candidates: Any = None) -> LocalSampler:
+        resources = ExitStack()
+        options: dict[str, Any] = {"candidates": candidates, "rows": True}
+        return LocalSampler(corpus, n_topics, self._threads(resources), TemporaryArrays(), resources, **options)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_bits_do_not_depend_on_how_counts_are_kept(n_jobs: int, tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path / "decisions.jsonl")
+    ledger.record("topic-seed", name="seeded", words=[CORPUS.words[3], CORPUS.words[7]])
+    settings = {**SETTINGS, "burn_in": 6, "thinning": 2, "n_draws": 3}
+    by_table = TWDA(4, max_iter=14, **settings).fit(CORPUS, ledger=ledger)
+    given: dict[str, Any] = {"ledger": ledger, "engine": SparseRows(n_jobs)}
+    by_rows = TWDA(4, max_iter=14, **settings).fit(CORPUS, **given)
+    path = tmp_path / "checkpoint"
+    settings |= {"checkpoint": path, "checkpoint_every": 5}
+    with pytest.raises(Killed):
+        TWDA(4, max_iter=14, **settings, callbacks=[kill_at_9]).fit(CORPUS, **given)
+    resumed = TWDA(4, max_iter=14, **settings).fit(CORPUS, **given)
+    for model in (by_rows, resumed):
+        same_bits(model, by_table)
+        np.testing.assert_array_equal(model.topic_word_draws_, by_table.topic_word_draws_)
+
+
+class Killed(Exception):
+    pass
+
+
+def kill_at_9(iteration: int, *_: float) -> None:
+    if iteration == 9:
+        raise Killed
+
+
 def test_another_seed_gives_another_chain() -> None:
     assert (fitted(max_iter=3, random_state=1).bound_ != fitted(max_iter=3).bound_).all()
 
 
 @pytest.mark.parametrize("stopped_after", [1, 14, 15, 16, 25])
 def test_a_resumed_fit_ends_with_the_same_bits(stopped_after: int, tmp_path: Path) -> None:
-    class Killed(Exception):
-        pass
-
     def kill(iteration: int, *_: float) -> None:
         if iteration == stopped_after:
             raise Killed

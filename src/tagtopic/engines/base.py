@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Float64s, Int64s
+from tagtopic._core.arrays import Float64s, Int32s, Int64s
 from tagtopic._core.parallel import ThreadPool
 from tagtopic.corpus.interface import RemoteCorpus
 from tagtopic.corpus.reading.options import ReadOptions
@@ -436,7 +436,7 @@ class Sampler(CorpusWorker, ABC):
     n_documents, n_tokens : int
         The size of the corpus.
     counts : TopicCounts
-        The tokens by word, tag and topic, on this machine.
+        The tokens by word, tag and topic, on this machine; those of words are read by ``word_topics``.
     """
 
     n_documents: int
@@ -447,6 +447,31 @@ class Sampler(CorpusWorker, ABC):
     @abstractmethod
     def tokens(self) -> Assignments:
         """The assignments of all tokens."""
+
+    def word_topics(self, words: Any) -> Int32s:
+        """Return the counts of some words by topic.
+
+        Parameters
+        ----------
+        words : slice or ndarray of int
+            The words.
+
+        Returns
+        -------
+        ndarray of shape (words, topics)
+            Not to be changed: it may be part of the counts, or a copy.
+        """
+        return np.asarray(self.counts.word_topics[words])
+
+    def add_word_topics(self, words: Int64s, topics: Int64s, counts: Int64s) -> None:
+        """Add counts of pairs of a word and a topic, each given once, to the counts of words; not to those of topics.
+
+        Parameters
+        ----------
+        words, topics, counts : ndarray of int
+            The pairs and their counts.
+        """
+        self.counts.word_topics[words, topics] += counts.astype(np.int32)
 
     @abstractmethod
     def initialise(self, parameters: Parameters, seed: int, *, posterior: VariationalPosterior | None = None) -> None:

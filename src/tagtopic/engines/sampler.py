@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tagtopic._core.arrays import Int64s, offsets_of, owners_of
+from tagtopic._core.arrays import Int32s, Int64s, offsets_of, owners_of
 from tagtopic._core.memmap import TemporaryArrays, release
 from tagtopic._core.parallel import ThreadPool, cut_evenly
 from tagtopic.engines.base import Sampler
@@ -24,7 +24,14 @@ from tagtopic.inference.gibbs import (
 )
 from tagtopic.inference.own_words import OwnWordCandidates, own_word_entries
 from tagtopic.inference.types import Parameters, VariationalPosterior
-from tagtopic.inference.word_topics import WordTopics, no_word_topics, update_word_topics, word_topics_of
+from tagtopic.inference.word_topics import (
+    count_word_topics,
+    empty_word_topics,
+    no_word_topics,
+    unpacked,
+    update_word_topics,
+    with_counts,
+)
 
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
@@ -35,6 +42,12 @@ BLOCKS = 40
 MAX_BLOCK_TOKENS = 1 << 22
 SPARSE_TOPICS = 1_500
 """The number of topics from which the sparse draw is faster."""
+
+TABLE_BYTES = 1 << 28
+"""A larger table of words by topics is kept in sparse rows instead, if they take at most half of its memory."""
+
+COUNT_BYTES, CELL_BYTES = 4, 6
+"""Memory of a count in the table, and of one with its topic in a sparse row."""
 
 CHUNK_TOKENS = 1 << 12
 """Tokens in a unit of parallel work."""
@@ -105,6 +118,9 @@ class LocalSampler(Sampler):
     sparse : bool or None, default=None
         Whether the draw is sparse in the topics of a word; None chooses by the number of topics, and the dense draw for
         interleaved rounds, which a cluster has. Both draw from the same distribution.
+    rows : bool or None, default=None
+        Whether the counts of words by topic are kept in sparse rows instead of a table; the sparse draw needs them, and
+        None chooses by their memory for the dense one, whose assignments are the same from both.
     """
 
     def __init__(
@@ -119,6 +135,7 @@ class LocalSampler(Sampler):
         n_rounds: int | None = None,
         candidates: OwnWordCandidates | None = None,
         sparse: bool | None = None,
+        rows: bool | None = None,
     ) -> None:
         require_whole_counts(corpus)
         super().__init__(pool, resources)
@@ -129,7 +146,11 @@ class LocalSampler(Sampler):
         most_tags = int(np.diff(corpus.tags.indptr).max(initial=0))
         self._tokens = empty_assignments(n_tokens, most_tags, arrays)
         n_pairs = 0 if candidates is None else len(candidates.words)
-        self.counts = zero_counts(corpus.n_words, corpus.n_tags, n_topics, n_pairs)
+        self._is_sparse = n_rounds is None and n_topics >= SPARSE_TOPICS if sparse is None else sparse
+        self._capacities = np.minimum(corpus.word_counts().astype(np.int64), n_topics)
+        self._has_rows = self._is_sparse or (rows_pay(self._capacities, n_topics) if rows is None else rows)
+        self._word_topics = empty_word_topics(self._capacities) if self._has_rows else no_word_topics()
+        self.counts = zero_counts(0 if self._has_rows else corpus.n_words, corpus.n_tags, n_topics, n_pairs)
         self.own = own_word_entries(self.documents, candidates, pool, arrays.empty)
         block = min(max(1, -(-n_tokens // n_blocks)), MAX_BLOCK_TOKENS)
         if n_rounds is None:
@@ -139,14 +160,25 @@ class LocalSampler(Sampler):
             ranges = [rounds.ranges(i, 0, len(corpus)) for i in range(len(rounds))]
         self.rounds = [_Round(parts, *self._chunks(parts)) for parts in ranges]
         self._log_probabilities = np.zeros(len(corpus))
-        self._is_sparse = n_rounds is None and n_topics >= SPARSE_TOPICS if sparse is None else sparse
-        self._word_sizes = corpus.word_counts().astype(np.int64)
-        self._word_topics: WordTopics | None = None
 
     @property
     def tokens(self) -> Assignments:
         """The assignments: 3 bytes a token, 4 if a document has more than 254 tags."""
         return self._tokens
+
+    def word_topics(self, words: Any) -> Int32s:
+        """Return the counts of some words by topic; see ``Sampler.word_topics``."""
+        if not self._has_rows:
+            return super().word_topics(words)
+        chosen = np.arange(*words.indices(len(self._capacities))) if isinstance(words, slice) else words
+        return unpacked(self._word_topics, chosen, len(self.counts.topics))
+
+    def add_word_topics(self, words: Int64s, topics: Int64s, counts: Int64s) -> None:
+        """Add counts of pairs of a word and a topic; see ``Sampler.add_word_topics``."""
+        if self._has_rows:
+            self._word_topics = with_counts(self._word_topics, words, topics, counts, len(self.counts.topics))
+        else:
+            super().add_word_topics(words, topics, counts)
 
     def initialise(self, parameters: Parameters, seed: int, *, posterior: VariationalPosterior | None = None) -> None:
         """Draw the first assignments under fixed parameters; see ``Sampler.initialise``."""
@@ -169,17 +201,17 @@ class LocalSampler(Sampler):
 
     def sweep(self, priors: SamplerPriors, seed: int, sweep: int) -> float:
         """Draw all assignments anew, round after round; see ``Sampler.sweep``."""
-        if self._word_topics is None:
-            rows = self.counts.word_topics, self._word_sizes, self.pool
-            self._word_topics = word_topics_of(*rows) if self._is_sparse else no_word_topics()
-        word_topics, n_parts = self._word_topics, self.pool.n_threads if self._is_sparse else 0
+        word_topics, n_parts = self._word_topics, self.pool.n_threads if self._has_rows else 0
         for ranges, chunks, n_tokens in self.rounds:
             after = Assignments(np.empty(n_tokens, np.uint16), np.empty(n_tokens, self.tokens.tags.dtype))
 
             def sample(chunk: _Chunk, after: Assignments = after) -> None:
+                counts = self.counts
+                if self._has_rows and not self._is_sparse:
+                    counts = counts._replace(word_topics=np.zeros((1, len(counts.topics)), np.int32))
                 sample_documents(
-                    self.documents, self.own, chunk.first, chunk.last, self.token_starts, self.counts, word_topics,
-                    priors, self.tokens, chunk.part(after), seed, sweep, self._log_probabilities, 0,
+                    self.documents, self.own, chunk.first, chunk.last, self.token_starts, counts, word_topics,
+                    self._is_sparse, priors, self.tokens, chunk.part(after), seed, sweep, self._log_probabilities, 0,
                 )  # fmt: skip
 
             def replace(chunk: _Chunk, after: Assignments = after) -> None:
@@ -223,12 +255,19 @@ class LocalSampler(Sampler):
         return VariationalPosterior(xi, has_latent * parameters.pi_latent, parameters.mu[None])
 
     def _count(self) -> None:
-        self._word_topics = None
         for values in self.counts:
             values[:] = 0
-        count_assignments(
-            self.documents, self.own, 0, len(self.token_starts) - 1, self.token_starts, self.counts, self.tokens
-        )
+        count_assignments(self.documents, self.own, 0, self.n_documents, self.token_starts, self.counts, self.tokens)
+        if self._has_rows:
+            self._word_topics = rows = empty_word_topics(self._capacities)
+            n_topics, n_parts = len(self.counts.topics), self.pool.n_threads
+
+            def count(part: int) -> None:
+                count_word_topics(
+                    self.documents, 0, self.n_documents, self.token_starts, n_topics, self.tokens, part, n_parts, rows
+                )
+
+            self.pool.map(count, range(n_parts))
 
 
 class _Chunk(NamedTuple):
@@ -249,6 +288,33 @@ class _Round(NamedTuple):
     ranges: list[DocumentRange]
     chunks: list[_Chunk]
     n_tokens: int
+
+
+def rows_pay(capacities: Int64s, n_topics: int, *, table_bytes: int = TABLE_BYTES) -> bool:
+    """Return whether the counts of words by topic are better kept in sparse rows.
+
+    Parameters
+    ----------
+    capacities : ndarray of shape (words,)
+        The most topics that each word can have.
+    n_topics : int
+        The number of topics.
+    table_bytes : int, default=268435456
+        The table is kept if it is no larger.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> rows_pay(np.full(10_000, 300), 1_000, table_bytes=1 << 20)
+    True
+    >>> rows_pay(np.full(10_000, 400), 1_000, table_bytes=1 << 20)
+    False
+    """
+    table = COUNT_BYTES * len(capacities) * n_topics
+    return table > table_bytes and 2 * CELL_BYTES * int(capacities.sum()) <= table
 
 
 def require_whole_counts(corpus: Corpus) -> None:

@@ -41,7 +41,7 @@ REFRESH = 64
 
 
 @compiled_reordering
-def _load_word(counts: Int32s, word: int, prior: Any, inverse_totals: Floats, f: Floats, p_word: Floats) -> None:
+def _load_word(counts: Int32s, word: Any, prior: Any, inverse_totals: Floats, f: Floats, p_word: Floats) -> None:
     """``f = counts[word] + prior; p_word = f * inverse_totals``."""
     for k in range(inverse_totals.shape[0]):
         value = np.float32(counts[word, k]) + prior
@@ -266,6 +266,7 @@ def sample_documents(
     token_starts: Int64s,
     counts: TopicCounts,
     word_topics: WordTopics,
+    sparse: bool,
     priors: SamplerPriors,
     before: Assignments,
     after: Assignments,
@@ -277,9 +278,11 @@ def sample_documents(
     """Draw the tags and topics of documents ``first:last`` anew; write them to ``after``.
 
     ``first_number`` is the number that document 0 of these arrays has in the corpus, for the random numbers.
-    ``after`` begins with the first token of document ``first``. ``word_topics`` has the topics of each word, for the
-    sparse draw; if it is empty, the draw is dense. ``log_probabilities[d]`` is set to the log probability of the
-    document's tokens, each given the assignments of all others at the time when it is drawn.
+    ``after`` begins with the first token of document ``first``. The counts of words are those of ``word_topics`` if it
+    has rows, which the sparse draw needs, and otherwise those of ``counts``. The dense draw is the same from both: it
+    unpacks a word's row into that of ``counts.word_topics``, which then is a single row of zeros.
+    ``log_probabilities[d]`` is set to the log probability of the document's tokens, each given the assignments of all
+    others at the time when it is drawn.
     """
     n_topics = counts.topics.shape[0]
     j: Any
@@ -310,7 +313,8 @@ def sample_documents(
     own_weights = np.empty(most, np.float32)  # of own words; then of the tags given a topic
     row_topics: Any
     row_starts, row_sizes, row_topics, row_counts = word_topics
-    has_own, sparse = own.starts.shape[0] > 0, row_starts.shape[0] > 0
+    has_own, has_rows = own.starts.shape[0] > 0, row_starts.shape[0] > 0
+    is_unpacked = has_rows and not sparse
     beta_total = priors.beta_total
     alpha_total = mu_total = np.float32(0)
     for k in range(n_topics):
@@ -355,22 +359,25 @@ def sample_documents(
             word = documents.words[e]
             prior = priors.beta[word]
             repeated = documents.counts[e] > 1
-            row = np.int64(row_starts[word]) if sparse else np.int64(0)
-            n = np.int64(row_sizes[word]) if sparse else np.int64(0)
-            if sparse:
+            row = np.int64(row_starts[word]) if has_rows else np.int64(0)
+            n = np.int64(row_sizes[word]) if has_rows else np.int64(0)
+            table_row = np.int64(0) if is_unpacked else np.int64(word)
+            if has_rows:
                 if e + 2 < documents.word_starts[d + 1]:
                     ahead = row_starts[documents.words[e + 2]]
                     prefetch_entry(row_topics, ahead)
                     prefetch_entry(row_counts, ahead)
-                if repeated:
+                if is_unpacked:
+                    for i in range(n):
+                        counts.word_topics[0, row_topics[row + i]] = row_counts[row + i]
+                elif repeated:
                     for i in range(n):
                         own_topics[i] = row_topics[row + i]
                         own_counts[i] = row_counts[row + i]
-            else:
-                if e + 2 < documents.word_starts[d + 1]:
-                    prefetch_row(counts.word_topics, documents.words[e + 2])
-                if repeated:
-                    _load_word(counts.word_topics, word, prior, inverse_totals, f, p_word)
+            elif e + 2 < documents.word_starts[d + 1]:
+                prefetch_row(counts.word_topics, documents.words[e + 2])
+            if repeated and not sparse:
+                _load_word(counts.word_topics, table_row, prior, inverse_totals, f, p_word)
             first_pair = own.starts[e] if has_own else 0
             n_pairs = own.starts[e + 1] - first_pair if has_own else 0
             for i in range(n_pairs):
@@ -414,10 +421,12 @@ def sample_documents(
                         total = _weigh_topics(mix, rows, j, change, p_word, weights)
                     else:
                         total = _weigh_topics_of_row(
-                            mix, rows, j, change, inverse_totals, counts.word_topics, word, prior, weights
+                            mix, rows, j, change, inverse_totals, counts.word_topics, table_row, prior, weights
                         )
                     if k < n_topics:
-                        others_word = f[k] - one if repeated else np.float32(counts.word_topics[word, k] - 1) + prior
+                        others_word = (
+                            f[k] - one if repeated else np.float32(counts.word_topics[table_row, k] - 1) + prior
+                        )
                         weight = others * max(others_word, prior)
                         total += weight - weights[k]
                         weights[k] = weight
@@ -512,6 +521,9 @@ def sample_documents(
                     mix_rows(mix, rows, factors, n_rows)
                     if sparse:
                         _sum_rows(rows, inverse_totals, n_rows, row_sums)
+            if is_unpacked:
+                for i in range(n):
+                    counts.word_topics[0, row_topics[row + i]] = 0
         length = end - start
         if length:
             log_probability += math.log(product) - length * math.log(weight_total + length - 1.0)

@@ -58,6 +58,7 @@ class TopicCounts(NamedTuple):
     """Tokens by word and topic (n_wk), topic (n_k), tag and topic (n_jk), and tag (n_j).
 
     ``own_words`` is by pair of a tag and one of its own words (n_jw), ``tags_own`` by tag (n_jo); they are part of n_j.
+    ``word_topics`` has no rows if the counts of words are kept in sparse rows (``word_topics.WordTopics``).
     """
 
     word_topics: Int32s
@@ -138,9 +139,10 @@ def replace_assignments(
     """Replace the assignments of documents ``first:last``, and update the counts; return how many changed.
 
     Several threads may do this for different documents of a block: the updates are atomic, and sums of integers do not
-    depend on their order.
+    depend on their order. Sparse rows of words are updated elsewhere.
     """
     n_topics = counts.topics.shape[0]
+    is_table = counts.word_topics.shape[0] > 0
     k: Any
     topic_changes = np.zeros(n_topics, np.int64)
     offset = token_starts[first]
@@ -156,10 +158,12 @@ def replace_assignments(
                 j, new_j = np.int64(before.tags[t]), np.int64(after.tags[t - offset])
                 if k != new_k:
                     if k < n_topics:
-                        atomic_add(counts.word_topics, word, k, -1)
+                        if is_table:
+                            atomic_add(counts.word_topics, word, k, -1)
                         topic_changes[k] -= 1
                     if new_k < n_topics:
-                        atomic_add(counts.word_topics, word, new_k, 1)
+                        if is_table:
+                            atomic_add(counts.word_topics, word, new_k, 1)
                         topic_changes[new_k] += 1
                 if k != new_k or j != new_j:
                     n_changed += 1
@@ -200,6 +204,7 @@ def count_assignments(
 ) -> None:
     """Add the assignments of documents ``first:last`` to the counts; for one thread at a time."""
     n_topics = counts.topics.shape[0]
+    is_table = counts.word_topics.shape[0] > 0
     for d in range(first, last):
         first_tag = documents.tag_starts[d]
         n_tags = documents.tag_starts[d + 1] - first_tag
@@ -208,7 +213,8 @@ def count_assignments(
             for _ in range(documents.counts[e]):
                 k, j = np.int64(tokens.topics[t]), np.int64(tokens.tags[t])
                 if k < n_topics:
-                    counts.word_topics[documents.words[e], k] += 1
+                    if is_table:
+                        counts.word_topics[documents.words[e], k] += 1
                     counts.topics[k] += 1
                 if j < n_tags:
                     tag = documents.tags[first_tag + j]
@@ -222,16 +228,14 @@ def count_assignments(
 
 
 @compiled_reordering
-def add_topic_words(
-    counts: TopicCounts, beta: Floats, first: int, last: int, totals: Any, share: Any, psi: Any
-) -> None:
-    """Move rows ``first:last`` of a mean of psi towards the present counts' psi: ``psi += share * (now - psi)``.
+def add_topic_words(counts: Int32s, beta: Floats, totals: Any, share: Any, psi: Any) -> None:
+    """Move a mean of psi towards that of counts of the same words by topic: ``psi += share * (now - psi)``.
 
     ``totals`` is n_k + B.
     """
-    for w in range(first, last):
+    for w in range(psi.shape[0]):
         for k in range(psi.shape[1]):
-            now = (counts.word_topics[w, k] + beta[w]) / totals[k]
+            now = (counts[w, k] + beta[w]) / totals[k]
             psi[w, k] += share * (now - psi[w, k])
 
 

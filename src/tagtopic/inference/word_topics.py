@@ -1,8 +1,9 @@
 """The topics of each word, in sparse rows: the counts n_wk that are not zero.
 
-The dense table of n_wk has a row of all topics for each word. A token of a word needs only those that the word has, and
-reading them from the dense row costs as much memory traffic as all of them. The sparse rows have what the dense ones
-have at the start of each block.
+The dense table of n_wk has a row of all topics for each word. A word with few tokens has few topics: its sparse row
+takes at most 6 bytes for each of its tokens, and no more than 6 for each topic. With many topics or many words, the
+rows are kept in place of the table. The sparse draw reads only the topics that the word has; to find them in the dense
+row costs as much memory traffic as all topics. The dense draw unpacks the row of the word in use.
 """
 
 from __future__ import annotations
@@ -12,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tagtopic._core.arrays import Int32s, Int64s, offsets_of
+from tagtopic._core.arrays import Int32s, Int64s, offsets_of, owners_of
 from tagtopic._core.intrinsics import AHEAD, prefetch_entry
 from tagtopic._core.jit import compiled
-from tagtopic._core.parallel import CHUNK_ROWS, Parallel, cut_rows
 from tagtopic.inference.gibbs import Assignments
 from tagtopic.inference.types import Documents
 
@@ -34,59 +34,102 @@ def no_word_topics() -> WordTopics:
     return WordTopics(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint16), np.empty(0, np.int32))
 
 
-def word_topics_of(counts: Int32s, tokens: Int64s, parallel: Parallel) -> WordTopics:
-    """Return the sparse rows of n_wk, with room for as many topics as a word can have.
+def empty_word_topics(capacities: Int64s) -> WordTopics:
+    """Return rows without topics, with room for these numbers of them."""
+    starts = offsets_of(capacities)
+    sizes = np.zeros(len(capacities), np.int32)
+    return WordTopics(starts, sizes, np.empty(starts[-1], np.uint16), np.empty(starts[-1], np.int32))
+
+
+def unpacked(rows: WordTopics, words: NDArray[Any], n_topics: int) -> Int32s:
+    """Return the rows of some words with all topics.
 
     Parameters
     ----------
-    counts : ndarray of shape (words, topics)
-        n_wk.
-    tokens : ndarray of shape (words,)
-        The number of tokens of each word.
-    parallel : Parallel
-        Threads over words.
+    rows : WordTopics
+        The sparse rows.
+    words : ndarray of int
+        The words.
+    n_topics : int
+        The number of topics.
+
+    Returns
+    -------
+    ndarray of shape (words, topics)
+
+    Examples
+    --------
+    >>> rows = empty_word_topics(np.array([3, 1]))
+    >>> rows = with_counts(rows, np.array([0, 0]), np.array([2, 1]), np.array([4, 5]), 3)
+    >>> unpacked(rows, np.array([1, 0]), 3).tolist()
+    [[0, 0, 0], [0, 5, 4]]
+    """
+    sizes = rows.sizes[words]
+    offsets = offsets_of(sizes)
+    owners = owners_of(offsets)
+    cells = np.arange(offsets[-1]) - offsets[:-1][owners] + rows.starts[words][owners]
+    found = np.zeros((len(words), n_topics), np.int32)
+    found[owners, rows.topics[cells]] = rows.counts[cells]
+    return found
+
+
+def with_counts(rows: WordTopics, words: Int64s, topics: Int64s, counts: Int64s, n_topics: int) -> WordTopics:
+    """Return rows to which counts of pairs of a word and a topic are added, beyond those of tokens.
+
+    Parameters
+    ----------
+    rows : WordTopics
+        The sparse rows.
+    words, topics, counts : ndarray of int
+        The pairs and their counts.
+    n_topics : int
+        The number of topics.
 
     Returns
     -------
     WordTopics
-
-    Examples
-    --------
-    >>> from tagtopic._core.parallel import ThreadPool
-    >>> found = word_topics_of(np.array([[0, 2, 1], [0, 0, 0]], np.int32), np.array([3, 1]), ThreadPool(1))
-    >>> found.sizes.tolist(), found.topics[:2].tolist(), found.counts[:2].tolist()
-    ([2, 0], [1, 2], [2, 1])
+        Each with room for as many topics more.
     """
-    sizes = np.zeros(len(counts), np.int32)
-    parts = cut_rows(len(counts), CHUNK_ROWS)
-    parallel.map(lambda part: count_topics(counts, *part, sizes), parts)
-    # seeded topics have counts beyond those of tokens
-    starts = offsets_of(np.minimum(counts.shape[1], sizes + np.asarray(tokens, np.int64)))
-    found = WordTopics(starts, sizes, np.empty(starts[-1], np.uint16), np.empty(starts[-1], np.int32))
-    parallel.map(lambda part: gather_topics(counts, *part, found), parts)
+    capacities = np.diff(rows.starts) + np.bincount(words, minlength=len(rows.sizes))
+    found = empty_word_topics(np.minimum(capacities, n_topics))
+    found.sizes[:] = rows.sizes
+    owners = owners_of(offsets_of(rows.sizes))
+    within = np.arange(len(owners)) - offsets_of(rows.sizes)[:-1][owners]
+    for new, old in ((found.topics, rows.topics), (found.counts, rows.counts)):
+        new[found.starts[:-1][owners] + within] = old[rows.starts[:-1][owners] + within]
+    for word, topic, count in zip(words.tolist(), topics.tolist(), counts.tolist(), strict=True):
+        if count:
+            _add(found.starts[word], found.sizes, word, found.topics, found.counts, topic, count)
     return found
 
 
 @compiled
-def count_topics(counts: Int32s, first: int, last: int, sizes: Int32s) -> None:
-    """``sizes = (counts > 0).sum(axis=1)`` for words ``first:last``."""
-    for w in range(first, last):
-        size = 0
-        for k in range(counts.shape[1]):
-            size += counts[w, k] > 0
-        sizes[w] = size
-
-
-@compiled
-def gather_topics(counts: Int32s, first: int, last: int, out: WordTopics) -> None:
-    """Write the topics of words ``first:last`` and their counts."""
-    for w in range(first, last):
-        i = out.starts[w]
-        for k in range(counts.shape[1]):
-            if counts[w, k] > 0:
-                out.topics[i] = k
-                out.counts[i] = counts[w, k]
-                i += 1
+def count_word_topics(
+    documents: Documents,
+    first: int,
+    last: int,
+    token_starts: Int64s,
+    n_topics: int,
+    tokens: Assignments,
+    part: int,
+    n_parts: int,
+    rows: WordTopics,
+) -> None:
+    """Add the topics of documents ``first:last`` to the rows of some words; see ``update_word_topics``."""
+    topics: Any
+    starts, sizes, topics, counts = rows
+    for d in range(first, last):
+        t = token_starts[d]
+        for e in range(documents.word_starts[d], documents.word_starts[d + 1]):
+            word = np.int64(documents.words[e])
+            if word % n_parts != part:
+                t += documents.counts[e]
+                continue
+            for _ in range(documents.counts[e]):
+                k = np.int64(tokens.topics[t])
+                if k < n_topics:
+                    _add(starts[word], sizes, word, topics, counts, k, 1)
+                t += 1
 
 
 @compiled

@@ -198,7 +198,7 @@ class GibbsSampling(Fit):
         """Add the prior counts of seeded topics to the counts of the assignments."""
         seeds, counts = self.settings.seeds, self.sampler.counts
         if seeds is not None:
-            seeds.add_to(counts.word_topics)
+            self.sampler.add_word_topics(seeds.words, seeds.topics, seeds.counts.astype(np.int64))
             counts.topics[:] += seeds.sizes(len(counts.topics)).astype(np.int64)
 
     @property
@@ -255,7 +255,8 @@ class GibbsSampling(Fit):
         totals = counts.topics + beta.sum()
 
         def add(rows: tuple[int, int]) -> None:
-            add_topic_words(counts, beta, *rows, totals, share, self._psi)
+            words = slice(*rows)
+            add_topic_words(self.sampler.word_topics(words), beta[words], totals, share, self._psi[words])
 
         self.sampler.map(add, cut_rows(len(self._psi), CHUNK_ROWS))
         theta, omega = self._tag_words()
@@ -279,7 +280,8 @@ class GibbsSampling(Fit):
         counts, rng = self.sampler.counts, np.random.default_rng([self.seed, sweep])
         psi, theta = self._draws.psi[self.n_kept], self._draws.theta[self.n_kept]
         for first, last in cut_rows(len(psi), CHUNK_ROWS):
-            psi[first:last] = rng.standard_gamma(counts.word_topics[first:last] + self.priors.beta[first:last, None])
+            words = slice(first, last)
+            psi[words] = rng.standard_gamma(self.sampler.word_topics(words) + self.priors.beta[words, None])
         psi /= np.maximum(psi.sum(axis=0, dtype=np.float64), TINY)
         for first, last in cut_rows(len(theta), CHUNK_ROWS):
             theta[first:last] = rng.standard_gamma(counts.tag_topics[first:last] + self.priors.alpha)
@@ -314,7 +316,7 @@ class GibbsSampling(Fit):
         if not self.n_averaged:
             return
         rows, beta = self._common_words, self.priors.beta[self._common_words, None]
-        draw = (self.sampler.counts.word_topics[rows] + beta) / (self.sampler.counts.topics + self.priors.beta.sum())
+        draw = (self.sampler.word_topics(rows) + beta) / (self.sampler.counts.topics + self.priors.beta.sum())
         self.switched |= switched_topics(self._psi[rows], draw)
 
     def _warn_of_switches(self) -> None:

@@ -316,8 +316,8 @@ class SampleRound(RoundTask):
                 first, last, first_number = part
                 rest = Assignments(*(values[starts[first] :] for values in after))
                 sample_documents(
-                    documents, own, first, last, starts, counts, no_word_topics(), priors, tokens, rest, self.seed,
-                    self.sweep, log_probabilities, first_number,
+                    documents, own, first, last, starts, counts, no_word_topics(), False, priors, tokens, rest,
+                    self.seed, self.sweep, log_probabilities, first_number,
                 )  # fmt: skip
 
             pool.map(draw, ranges)
