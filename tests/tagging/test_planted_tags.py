@@ -1,4 +1,4 @@
-"""Wrong tags are planted as errors occur, and the shares of errors are bounded by what own tags look like."""
+"""Wrong tags are planted as errors occur: at random or as siblings, beside the right tag or in its place."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,7 @@ import scipy.sparse as sp
 from tagtopic import Corpus, TagPredictor
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.tagging.audit_features import TrainingDocuments, audit_features
-from tagtopic.tagging.planted_tags import MIN_PLANTED, OWN, RANDOM, SIBLING, PlantedTags
-from tagtopic.tagging.plausibility import MAX_ERRORS, bound_share
+from tagtopic.tagging.planted_tags import BESIDE, IN_PLACE, MIN_PLANTED, OWN, RANDOM, PlantedTags, draw_ratios
 from tagtopic.tagging.training_index import build_index
 
 
@@ -27,7 +26,7 @@ def test_planted_tags_are_in_the_index_beside_or_in_place_of_own_tags(training: 
     np.testing.assert_array_equal(labels == OWN, own)
     share = np.mean(labels != OWN)
     assert 0.08 < share < 0.16  # some draws are tags that the document has
-    assert {RANDOM, SIBLING} <= set(labels.tolist())
+    assert {RANDOM, BESIDE, IN_PLACE} <= set(labels.tolist())
     assert planted.training.has_tag(entries.training_rows, entries.owner, entries.tags.indices).all()
     n_wrong = (labels != OWN).sum()
     n_gone = training.tags.nnz - (labels == OWN).sum()
@@ -53,21 +52,40 @@ def test_a_planted_tag_has_the_features_of_a_document_that_is_not_in_the_index(t
 
 
 def test_small_corpora_are_planted_several_times(training: TrainingDocuments) -> None:
-    rounds = PlantedTags.rounds(training, training.word_topics, 1, np.random.default_rng(0))
+    rounds = list(PlantedTags.rounds(training, training.word_topics, 1, np.random.default_rng(0)))
     planted = [(part.labels != OWN).sum() for part in rounds]
     assert sum(planted[:-1]) < MIN_PLANTED
     assert len(rounds) > 1
 
 
-def test_the_share_of_errors_is_bounded_by_how_own_tags_look() -> None:
-    random = np.random.default_rng(0)
-    wrong = random.normal(-3, 1, 2000)
-    clean = random.normal(3, 1, 20000)
-    for share in (0.0, 0.05, 0.1):
-        own = np.where(random.random(20000) < share, random.normal(-3, 1, 20000), clean)
-        assert bound_share(own, wrong) == pytest.approx(share, abs=0.012)
-    assert bound_share(random.normal(-3, 1, 20000), wrong) == MAX_ERRORS  # they look alike
-    assert bound_share(clean[:5], wrong) == MAX_ERRORS  # too few to tell
+def test_siblings_are_planted_beside_a_tag_only_where_it_stays(training: TrainingDocuments) -> None:
+    planted = PlantedTags.plant(training, training.word_topics, 1, np.random.default_rng(0))
+    entries, labels = planted.entries, planted.labels
+    n_tags, n_before = np.diff(entries.tags.indptr), np.diff(training.tags[entries.training_rows].indptr)
+    only = np.bincount(entries.owner, labels != OWN, len(n_tags)) == 1  # documents with one wrong tag
+    for label, added in ((BESIDE, 1), (IN_PLACE, 0)):
+        rows = entries.owner[labels == label]
+        rows = rows[only[rows]]
+        assert len(rows) > 5
+        np.testing.assert_array_equal(n_tags[rows], n_before[rows] + added)
+
+
+def test_documents_that_mostly_have_one_tag_get_the_wrong_one_in_its_place() -> None:
+    corpus = make_tagged_corpus(400, 6, 20, 200, tags_per_document=1, random_state=0).corpus
+    tags = [[*document.tags, *(corpus[0].tags if i % 6 == 0 else [])] for i, document in enumerate(corpus)]
+    some_have_two = Corpus.from_counts(corpus.counts, tags, words=corpus.words)
+    index = TagPredictor(n_jobs=1).fit(some_have_two).index_
+    training = TrainingDocuments.from_training_index(index, np.full((corpus.n_words, 2), 0.5))
+    planted = PlantedTags.plant(training, training.word_topics, 1, np.random.default_rng(0))
+    assert set(planted.labels.tolist()) == {OWN, RANDOM, IN_PLACE}
+
+
+def test_draw_ratios_are_those_of_the_probabilities_of_a_draw() -> None:
+    counts = np.array([6.0, 2.0, 0.0, 2.0])
+    uniform, by_frequency = draw_ratios(counts)
+    probabilities = np.array([1 / 3, 1 / 3, 0, 1 / 3]), counts / 10
+    np.testing.assert_allclose((uniform + by_frequency)[counts > 0], 2)
+    np.testing.assert_allclose(uniform * probabilities[1], by_frequency * probabilities[0])
 
 
 def test_a_corpus_whose_tags_have_no_siblings_can_be_planted() -> None:

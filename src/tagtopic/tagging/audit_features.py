@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from tagtopic._core.arrays import Float64s, Floats, offsets_of, owners_of
 from tagtopic._core.parallel import cut_evenly
 from tagtopic.tagging.calibration import log_odds_of
-from tagtopic.tagging.cooccurrence import IndexedDocuments, cooccurrence_features
+from tagtopic.tagging.cooccurrence import IndexedDocuments, cooccurrence_features, pairs_with_other_tags
 from tagtopic.tagging.evidence import evidence_of_given_tags
 from tagtopic.tagging.features import EVIDENCE_FEATURES, N_EVIDENCE_FEATURES, write_evidence_features
 from tagtopic.tagging.siblings import Siblings
@@ -141,7 +141,7 @@ def sibling_features(
     ``coefficients`` (kinds, word features + 1) turn the word features of a tag into log odds. Also returns the best
     sibling of each entry that its document does not have, or ABSENT if none has higher log odds than the entry's tag.
     """
-    counts = np.diff(entries.tags.indptr) * (1 + siblings.numbers.shape[1])
+    counts = np.diff(entries.tags.indptr) * (1 + siblings.numbers.shape[1] + np.diff(entries.own_tags.indptr))
     parts = [entries[first:last] for first, last in cut_evenly(offsets_of(counts), MAX_PAIRS)]
     found = [_sibling_features(training, siblings, part, coefficients, n_jobs) for part in parts]
     features, best = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
@@ -184,7 +184,8 @@ def _sibling_features(
         best(similarity, present, 0.0),
         best(similarity, there, 0.0),
         score,
-        *_joint_use(training, entries, others, present),
+        *_joint_use(training, entries, *_pairs_of(others, present)),
+        *_sibling_of_own_tags(training, siblings, entries),
     ]
     for name in COMPARED_FEATURES:
         column = words[:, EVIDENCE_FEATURES.index(name)].astype(np.float64)
@@ -196,15 +197,44 @@ def _sibling_features(
     return np.stack(columns, axis=1).astype(np.float64), suggested
 
 
-def _joint_use(training: TrainingDocuments, entries: AuditEntries, siblings: Any, present: Any) -> list[Float64s]:
-    """Return how often other documents have a tag together with its siblings on the document; 0 without siblings.
+def _pairs_of(siblings: Any, present: Any) -> tuple[Any, Any]:
+    """Return the entry and the sibling of each sibling that is present."""
+    entry, column = np.nonzero(present)
+    return entry, siblings[entry, column]
+
+
+def _sibling_of_own_tags(training: TrainingDocuments, siblings: Siblings, entries: AuditEntries) -> list[Float64s]:
+    """Return how the tag is a sibling of the document's other tags, with which it may have been confused.
+
+    That is another relation than having them as siblings: a common tag is a sibling of many rare ones.
+    """
+    tags, n_siblings = entries.tags.indices, siblings.numbers.shape[1]
+    entry, other = pairs_with_other_tags(entries.tags, entries.own_tags)
+    same = training.tag_kinds[tags[entry]] == training.tag_kinds[other]
+    entry, other = entry[same], other[same]
+    matches = siblings.numbers[other] == tags[entry][:, None]
+    related = matches.any(axis=1)
+    entry, other, rank = entry[related], other[related], matches[related].argmax(axis=1)
+    first, most_similar = np.full(len(tags), float(n_siblings)), np.zeros(len(tags))
+    np.minimum.at(first, entry, rank)
+    np.maximum.at(most_similar, entry, siblings.similarities[other, rank])
+    n_siblings_of = np.bincount(siblings.numbers[siblings.numbers >= 0], minlength=len(siblings.numbers))
+    return [
+        np.bincount(entry, minlength=len(tags)).astype(np.float64),
+        first,
+        most_similar,
+        np.log1p(n_siblings_of[tags]),
+        *_joint_use(training, entries, entry, other),
+    ]
+
+
+def _joint_use(training: TrainingDocuments, entries: AuditEntries, entry: Any, sibling: Any) -> list[Float64s]:
+    """Return how often other documents have the tag of an entry together with siblings of it; 0 without siblings.
 
     For a tag on n_a and a sibling on n_b other documents, n_ab of which have both: the largest and the smallest share
     n_ab / n_b, the largest n_ab / n_a, and the largest ratio to what independence predicts, in logarithms.
     """
     owner, tags = entries.owner, entries.tags.indices
-    entry, column = np.nonzero(present)
-    sibling = siblings[entry, column]
     has_tag = training.has_tag(entries.training_rows, owner[entry], tags[entry])
     has_sibling = training.has_tag(entries.training_rows, owner[entry], sibling)
     together = np.asarray(training.cooccurrences[tags[entry], sibling], np.float64).ravel() if len(entry) else 0.0

@@ -89,6 +89,20 @@ class IndexedDocuments:
         return found
 
 
+def pairs_with_other_tags(tags: Any, own_tags: Any) -> tuple[Any, Any]:
+    """Return the entry of ``tags`` and the other tag for each pair of an entry with another tag of its document.
+
+    ``tags`` and ``own_tags`` are CSR (documents, tags).
+    """
+    owner = owners_of(tags.indptr)
+    n_own = np.diff(own_tags.indptr)[owner]
+    entry = np.repeat(np.arange(tags.nnz), n_own)
+    offset = np.arange(len(entry)) - np.repeat(np.cumsum(n_own) - n_own, n_own)
+    other = own_tags.indices[np.repeat(own_tags.indptr[owner], n_own) + offset]
+    different = np.flatnonzero(other != tags.indices[entry])
+    return entry[different], other[different]
+
+
 def cooccurrence_features(documents: IndexedDocuments, tags: Any, own_tags: Any, training_rows: Any) -> Float64s:
     """Return how often other documents have a tag together with a document's other tags: a row per entry of ``tags``.
 
@@ -98,12 +112,7 @@ def cooccurrence_features(documents: IndexedDocuments, tags: Any, own_tags: Any,
     and cosine = n_ab / sqrt((n_a + 1) (n_b + 1)), summarised over b.
     """
     owner, n = owners_of(tags.indptr), tags.nnz
-    n_own = np.diff(own_tags.indptr)[owner]
-    entry = np.repeat(np.arange(n), n_own)
-    offset = np.arange(len(entry)) - np.repeat(np.cumsum(n_own) - n_own, n_own)
-    other = own_tags.indices[np.repeat(own_tags.indptr[owner], n_own) + offset]
-    different = np.flatnonzero(other != tags.indices[entry])
-    entry, other = entry[different], other[different]
+    entry, other = pairs_with_other_tags(tags, own_tags)
     tag = tags.indices[entry]
     has_tag, has_other = (documents.has_tag(training_rows, owner[entry], which) for which in (tag, other))
     together = np.asarray(documents.cooccurrences[tag, other], np.float64).ravel() if len(tag) else np.zeros(0)

@@ -9,6 +9,7 @@ is only added to the question, and not to the index, differs from a document's o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,8 @@ from tagtopic._core.arrays import Floats, owners_of
 from tagtopic.tagging.audit_features import AuditEntries, TrainingDocuments, has_tags
 from tagtopic.tagging.training_index import build_index
 
-OWN, RANDOM, SIBLING = range(3)
-"""What an example is: a document's own tag, a random one, or a sibling of its own."""
+OWN, RANDOM, BESIDE, IN_PLACE = range(4)
+"""What an example is: a document's own tag, a random one, or a sibling of its own, beside that or in its place."""
 
 MAX_DOCUMENTS = 5000
 """Training documents in the sample."""
@@ -28,13 +29,13 @@ MAX_DOCUMENTS = 5000
 SHARE = 0.15
 """Tags of the sample that get a wrong one."""
 
-MIN_PLANTED, MAX_ROUNDS = 3000, 20
+MIN_PLANTED, MAX_ROUNDS = 6000, 20
 """Wrong tags to learn from: a small corpus is planted several times, with few wrong tags each time."""
 
 REPLACED = 0.5
 """Wrong tags that are in place of the right one, not beside it."""
 
-SINGLE_LABEL = 0.95
+SINGLE_LABEL = 0.75
 """The share of documents with one tag from which a corpus has one tag per document: wrong tags are in its place."""
 
 
@@ -49,7 +50,7 @@ class PlantedTags:
     entries : AuditEntries
         The tags of the sample.
     labels : array
-        OWN, RANDOM or SIBLING for each entry.
+        OWN, RANDOM, BESIDE or IN_PLACE for each entry.
     """
 
     training: TrainingDocuments
@@ -59,12 +60,13 @@ class PlantedTags:
     @classmethod
     def rounds(
         cls, training: TrainingDocuments, word_topics: Floats, n_jobs: int | None, random: np.random.Generator
-    ) -> list[PlantedTags]:
+    ) -> Iterator[PlantedTags]:
         """Plant wrong tags as often as it takes for enough of them, each time from the start."""
-        found: list[PlantedTags] = []
-        while len(found) < MAX_ROUNDS and sum((part.labels != OWN).sum() for part in found) < MIN_PLANTED:
-            found.append(cls.plant(training, word_topics, n_jobs, random))
-        return found
+        n_rounds = n_planted = 0
+        while n_rounds < MAX_ROUNDS and n_planted < MIN_PLANTED:
+            planted = cls.plant(training, word_topics, n_jobs, random)
+            n_rounds, n_planted = n_rounds + 1, n_planted + int((planted.labels != OWN).sum())
+            yield planted
 
     @classmethod
     def plant(
@@ -91,24 +93,37 @@ def plant(training: TrainingDocuments, own: Any, sample: Any, random: np.random.
     rows = owners_of(own.indptr)
     among = np.flatnonzero(np.isin(rows, sample))
     chosen = random.permutation(among)[: round(SHARE * len(among))]
-    labels = np.where(random.random(len(chosen)) < 0.5, RANDOM, SIBLING)
+    is_sibling = random.random(len(chosen)) < 0.5
     known = np.flatnonzero(training.tag_counts)
     uniform, by_frequency = random.choice(known, len(chosen)), random.choice(own.indices, len(chosen))
     drawn = np.where(random.random(len(chosen)) < 0.5, uniform, by_frequency)
     siblings = training.siblings_of(own.indices[chosen]).numbers
     sibling = siblings[own.indices[chosen], random.integers(siblings.shape[1], size=len(chosen))]
-    drawn = np.where(labels == SIBLING, sibling, drawn).astype(np.int64)
+    drawn = np.where(is_sibling, sibling, drawn).astype(np.int64)
     kept = (drawn >= 0) & ~has_tags(own, rows[chosen], drawn[:, None])[:, 0]
     _, first = np.unique(rows[chosen].astype(np.int64) * own.shape[1] + drawn, return_index=True)
     kept &= np.isin(np.arange(len(chosen)), first)
-    chosen, drawn, labels = chosen[kept], drawn[kept], labels[kept]
+    chosen, drawn, is_sibling = chosen[kept], drawn[kept], is_sibling[kept]
     single_label = np.mean(np.diff(own.indptr) == 1) >= SINGLE_LABEL
-    gone = chosen[random.random(len(chosen)) < (1.0 if single_label else REPLACED)]
+    in_place = random.random(len(chosen)) < (1.0 if single_label else REPLACED)
+    labels = np.where(is_sibling, np.where(in_place, IN_PLACE, BESIDE), RANDOM)
     data = np.ones(own.nnz, np.float32)
-    data[gone] = 0
+    data[chosen[in_place]] = 0
     left = sp.csr_array((data, own.indices.copy(), own.indptr.copy()), shape=own.shape)
     left.eliminate_zeros()
     wrong = sp.csr_array((labels.astype(np.int8), (rows[chosen], drawn)), shape=own.shape)
     tags = sp.csr_array(left + (wrong > 0).astype(np.float32))
     tags.sort_indices()
     return tags, wrong
+
+
+def draw_ratios(tag_counts: Floats) -> tuple[Floats, Floats]:
+    """Return how much more often a random tag is drawn uniformly, and by frequency, than it is planted: two arrays.
+
+    Planted ones are drawn half in either way. A feature depends on the tag and not on how it was drawn, so that these
+    are the likelihood ratios between random tags drawn in one way and planted ones.
+    """
+    used = tag_counts > 0
+    uniform, by_frequency = used / max(used.sum(), 1), tag_counts / max(tag_counts.sum(), 1)
+    mean = np.where(used, (uniform + by_frequency) / 2, 1.0)
+    return uniform / mean, by_frequency / mean
