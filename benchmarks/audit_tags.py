@@ -3,6 +3,7 @@
     python benchmarks/audit_tags.py acl.jsonl.gz --kind author --least 5 --documents 27435 --seeds 5
     python benchmarks/audit_tags.py tmdb10k.jsonl.gz --kind keyword --noise confusable --rivals
     python benchmarks/audit_tags.py debian.jsonl.gz --kind section --least 20 --documents 8000 --replace
+    python benchmarks/audit_tags.py debian.jsonl.gz --kind debtag,section,maintainer --having debtag --documents 5000
     python benchmarks/audit_tags.py planted:single --kind tag --replace
 
 Documents and tags are selected as in predict_tags.py. To a share of the (document, tag) entries a wrong tag is added, a
@@ -41,6 +42,15 @@ from tagtopic.corpus.tags import kinds_of
 
 NOISE = ("uniform", "frequency", "confusable")
 N_CONFUSABLE = 5
+
+
+def having(corpus: Corpus, kind: str) -> Corpus:
+    """Return the documents that have a tag of a kind, with all their tags."""
+    names, numbers = kinds_of(corpus.tag_names)
+    of_kind = sp.csr_array(sp.csr_array(corpus.tags)[:, np.flatnonzero(numbers == names.index(kind))])
+    rows = np.flatnonzero(np.diff(of_kind.indptr))
+    names_and_ids = {"words": corpus.words, "tag_names": corpus.tag_names, "ids": [corpus.ids[i] for i in rows]}
+    return Corpus.from_counts(corpus.counts[rows], sp.csr_array(corpus.tags)[rows], **names_and_ids)
 
 
 def similar_tags(corpus: Corpus, n: int = N_CONFUSABLE) -> Any:
@@ -163,6 +173,7 @@ def main() -> None:
     parser.add_argument("corpus", help="a file, planted:single or planted:rare")
     parser.add_argument("--kind", required=True, help="one kind of tag, or several separated by commas")
     parser.add_argument("--least", type=int, default=5)
+    parser.add_argument("--having", metavar="KIND", help="only documents that have a tag of this kind")
     parser.add_argument("--documents", type=int, default=10**9)
     parser.add_argument("--topics", type=int, default=50)
     parser.add_argument("--iterations", type=int, default=20)
@@ -175,6 +186,8 @@ def main() -> None:
     arguments = parser.parse_args()
     planted = arguments.corpus.partition(":")[2] if arguments.corpus.startswith("planted:") else None
     read = None if planted else Corpus.read(arguments.corpus, stop_words="en", min_df=2, progress=False)
+    if read is not None and arguments.having:
+        read = having(read, arguments.having)
     runs: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     for seed in range(arguments.seed, arguments.seed + arguments.seeds):
         if read is None:
