@@ -67,6 +67,7 @@ class PlantedTags:
             planted = cls.plant(training, word_topics, n_jobs, random)
             n_rounds, n_planted = n_rounds + 1, n_planted + int((planted.labels != OWN).sum())
             yield planted
+            del planted  # before the next index is built
 
     @classmethod
     def plant(

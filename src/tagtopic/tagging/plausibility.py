@@ -302,6 +302,7 @@ def _collect_examples(
             words = _fit_at_even_odds(features, planted.labels[chosen] == OWN, kinds, n_kinds)
         labels.append(planted.labels)
         parts.append(_Evidence.of(planted.training, planted.entries, words, n_jobs)[0])
+        del planted
     assert words is not None  # there is at least one round
     columns = (np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(_Evidence))
     return words, np.concatenate(labels), _Evidence(*columns)

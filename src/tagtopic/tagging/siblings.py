@@ -24,8 +24,8 @@ MAX_WORDS = 40
 CHUNK_ENTRIES = 1 << 22
 """Entries of sums of vectors that are computed together."""
 
-CHUNK_TAGS = 512
-"""Tags that are compared with all others together."""
+CHUNK_TAGS = 64
+"""Tags that are compared with all others together: with 150,000 others, up to 10 million products."""
 
 
 @dataclass(frozen=True)
