@@ -8,7 +8,7 @@ from tagtopic import Corpus, TagPredictor
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.tagging.audit_features import TrainingDocuments, audit_features
 from tagtopic.tagging.planted_tags import BESIDE, IN_PLACE, MIN_PLANTED, OWN, RANDOM, PlantedTags, draw_ratios
-from tagtopic.tagging.training_index import build_index
+from tagtopic.tagging.training_index import OF_WORDS, build_index
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def training() -> TrainingDocuments:
 
 
 def test_planted_tags_are_in_the_index_beside_or_in_place_of_own_tags(training: TrainingDocuments) -> None:
-    planted = PlantedTags.plant(training, training.word_topics, 1, np.random.default_rng(0))
+    planted = PlantedTags.plant(training, 1, np.random.default_rng(0))
     entries, labels = planted.entries, planted.labels
     own = np.asarray(training.tags[entries.training_rows[entries.owner], entries.tags.indices]).ravel() > 0
     np.testing.assert_array_equal(labels == OWN, own)
@@ -36,7 +36,7 @@ def test_planted_tags_are_in_the_index_beside_or_in_place_of_own_tags(training: 
 
 
 def test_a_planted_tag_has_the_features_of_a_document_that_is_not_in_the_index(training: TrainingDocuments) -> None:
-    planted = PlantedTags.plant(training, training.word_topics, 1, np.random.default_rng(1))
+    planted = PlantedTags.plant(training, 1, np.random.default_rng(1))
     wrong = int(np.flatnonzero(planted.labels == RANDOM)[0])
     row = int(planted.entries.owner[wrong])
     entry = planted.entries[row : row + 1]
@@ -51,15 +51,30 @@ def test_a_planted_tag_has_the_features_of_a_document_that_is_not_in_the_index(t
     np.testing.assert_allclose(here[:, words], audit_features(elsewhere, new, 1)[:, words], atol=2e-3)
 
 
+def test_what_depends_on_words_only_is_shared_with_the_index_without_planted_tags(training: TrainingDocuments) -> None:
+    planted = PlantedTags.plant(training, 1, np.random.default_rng(0)).training
+    assert planted.documents is training.documents
+    assert planted.index.posting_weights is training.index.posting_weights
+    anew = TrainingDocuments.from_training_index(planted.index, training.word_topics)
+    np.testing.assert_array_equal(planted.tags.toarray(), anew.tags.toarray())
+    np.testing.assert_array_equal(planted.cooccurrences.toarray(), anew.cooccurrences.toarray())
+    np.testing.assert_allclose(planted.tag_topics, anew.tag_topics, atol=1e-6)
+    for name in OF_WORDS:
+        np.testing.assert_array_equal(getattr(planted.index, name), getattr(build_index(
+            training.documents, planted.tags, training.tag_kinds,
+            sp.csr_array((training.documents.shape[1], training.tags.shape[1]), dtype=np.float32), 1,
+        ), name))  # fmt: skip
+
+
 def test_small_corpora_are_planted_several_times(training: TrainingDocuments) -> None:
-    rounds = list(PlantedTags.rounds(training, training.word_topics, 1, np.random.default_rng(0)))
+    rounds = list(PlantedTags.rounds(training, 1, np.random.default_rng(0)))
     planted = [(part.labels != OWN).sum() for part in rounds]
     assert sum(planted[:-1]) < MIN_PLANTED
     assert len(rounds) > 1
 
 
 def test_siblings_are_planted_beside_a_tag_only_where_it_stays(training: TrainingDocuments) -> None:
-    planted = PlantedTags.plant(training, training.word_topics, 1, np.random.default_rng(0))
+    planted = PlantedTags.plant(training, 1, np.random.default_rng(0))
     entries, labels = planted.entries, planted.labels
     n_tags, n_before = np.diff(entries.tags.indptr), np.diff(training.tags[entries.training_rows].indptr)
     only = np.bincount(entries.owner, labels != OWN, len(n_tags)) == 1  # documents with one wrong tag
@@ -76,7 +91,7 @@ def test_documents_that_mostly_have_one_tag_get_the_wrong_one_in_its_place() -> 
     some_have_two = Corpus.from_counts(corpus.counts, tags, words=corpus.words)
     index = TagPredictor(n_jobs=1).fit(some_have_two).index_
     training = TrainingDocuments.from_training_index(index, np.full((corpus.n_words, 2), 0.5))
-    planted = PlantedTags.plant(training, training.word_topics, 1, np.random.default_rng(0))
+    planted = PlantedTags.plant(training, 1, np.random.default_rng(0))
     assert set(planted.labels.tolist()) == {OWN, RANDOM, IN_PLACE}
 
 
@@ -92,5 +107,5 @@ def test_a_corpus_whose_tags_have_no_siblings_can_be_planted() -> None:
     corpus = Corpus.from_texts(["a ship in space", "police hunt a killer"] * 2, [["space"], ["crime"]] * 2)
     index = TagPredictor(n_jobs=1).fit(corpus).index_
     alone = TrainingDocuments.from_training_index(index, np.full((corpus.n_words, 2), 0.5))
-    for part in PlantedTags.rounds(alone, alone.word_topics, 1, np.random.default_rng(0)):
+    for part in PlantedTags.rounds(alone, 1, np.random.default_rng(0)):
         assert len(part.labels) == part.entries.tags.nnz > 0

@@ -298,8 +298,8 @@ def audit(
     -------
     TagReport
     """
-    joint = np.asarray(parameters.psi, np.float64) * topic_shares
-    word_topics = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+    word_topics = parameters.psi * topic_shares.astype(np.float32)
+    word_topics /= np.maximum(word_topics.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
     scores = score_entries(predictor, word_topics, np.asarray(word_counts) > 0, corpus, n_jobs)
     owner = owners_of(corpus.tags.indptr)
     weights = np.asarray(posteriors.weights.data, np.float64)

@@ -13,7 +13,7 @@ how often other documents have both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,16 @@ import scipy.sparse as sp
 from tagtopic._core.arrays import Float64s, Floats, offsets_of, owners_of
 from tagtopic._core.parallel import cut_evenly
 from tagtopic.tagging.calibration import log_odds_of
-from tagtopic.tagging.cooccurrence import IndexedDocuments, cooccurrence_features, pairs_with_other_tags
+from tagtopic.tagging.cooccurrence import (
+    IndexedDocuments,
+    cooccurrence_features,
+    pairs_with_other_tags,
+    tags_of_documents,
+)
 from tagtopic.tagging.evidence import evidence_of_given_tags
 from tagtopic.tagging.features import EVIDENCE_FEATURES, N_EVIDENCE_FEATURES, write_evidence_features
 from tagtopic.tagging.siblings import Siblings
-from tagtopic.tagging.training_index import ABSENT, TrainingIndex, queries_from_vectors
+from tagtopic.tagging.training_index import ABSENT, OF_WORDS, TrainingIndex, queries_from_vectors
 
 MAX_PAIRS = 1 << 20
 """Pairs of a document's tags that are processed together, which bounds the memory."""
@@ -95,12 +100,24 @@ class TrainingDocuments(IndexedDocuments):
         """Unpack a training index; ``word_topics`` (words, topics) is p(topic | word)."""
         indexed = IndexedDocuments.from_index(index)
         topics = _topic_vectors(indexed.documents, word_topics)
-        mean, scale = topics.mean(axis=0), topics.std(axis=0) + 1e-9
-        tag_topics = indexed.tags.T @ ((topics - mean) / scale)
+        mean, scale = topics.mean(axis=0, dtype=np.float64), topics.std(axis=0, dtype=np.float64) + 1e-9
         return cls(
             indexed.documents, indexed.tags, indexed.cooccurrences, indexed.tag_counts, indexed.tag_kinds,
-            index, tag_topics, word_topics, mean, scale,
+            index, _sums_by_tag(indexed.tags, topics, mean, scale), word_topics, mean, scale,
         )  # fmt: skip
+
+    def with_index(self, index: TrainingIndex) -> TrainingDocuments:
+        """Return the same documents with the tags of another index; what depends on their words only is shared."""
+        tags = tags_of_documents(index)
+        topics = _topic_vectors(self.documents, self.word_topics)
+        return replace(
+            self,
+            index=index._replace(**{name: getattr(self.index, name) for name in OF_WORDS}),
+            tags=tags,
+            cooccurrences=sp.csr_array(tags.T @ tags),
+            tag_counts=index.tag_counts,
+            tag_topics=_sums_by_tag(tags, topics, self.mean, self.scale),
+        )
 
     def siblings_of(self, tags: Any) -> Siblings:
         """Return the tags that each of some tags is most easily confused with."""
@@ -278,6 +295,14 @@ def _topic_vectors(vectors: Any, word_topics: Floats) -> Floats:
     """Return the topics of each document by its words alone: the mean of p(topic | word), by the words' weights."""
     mixed = vectors @ word_topics
     return np.asarray(mixed / np.maximum(mixed.sum(axis=1, keepdims=True), 1e-12))
+
+
+def _sums_by_tag(tags: Any, topics: Floats, mean: Float64s, scale: Float64s) -> Floats:
+    """Return the sum of the standardised topic vectors of each tag's documents: (tags, topics)."""
+    sums = tags.T.astype(np.float64) @ topics
+    sums -= tags.sum(axis=0)[:, None] * mean
+    sums /= scale
+    return np.asarray(sums, np.float32)
 
 
 def word_features(training: TrainingDocuments, entries: AuditEntries, n_jobs: int | None) -> Floats:

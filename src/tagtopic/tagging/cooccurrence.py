@@ -56,9 +56,7 @@ class IndexedDocuments:
         shape = (len(index.document_tag_starts) - 1, len(index.posting_starts) - 1)
         postings = (index.posting_weights, index.posting_documents, index.posting_starts)
         documents = sp.csr_array(sp.csc_array(postings, shape=shape))
-        ones = np.ones(len(index.document_tags), np.float32)
-        entries = (ones, index.document_tags, index.document_tag_starts)
-        tags = sp.csr_array(entries, shape=(shape[0], len(index.tag_counts)))
+        tags = tags_of_documents(index)
         return IndexedDocuments(documents, tags, sp.csr_array(tags.T @ tags), index.tag_counts, index.tag_kinds)
 
     def rows_of(self, vectors: Any, tags: Any, seen: Any) -> Any:
@@ -87,6 +85,13 @@ class IndexedDocuments:
         if len(known):
             found[known] = np.asarray(self.tags[training_rows[owner][known], tags[known]]).ravel() > 0
         return found
+
+
+def tags_of_documents(index: TrainingIndex) -> Any:
+    """Return the tags of the documents of an index: CSR (documents, tags)."""
+    ones = np.ones(len(index.document_tags), np.float32)
+    shape = (len(index.document_tag_starts) - 1, len(index.tag_counts))
+    return sp.csr_array((ones, index.document_tags, index.document_tag_starts), shape=shape)
 
 
 def pairs_with_other_tags(tags: Any, own_tags: Any) -> tuple[Any, Any]:

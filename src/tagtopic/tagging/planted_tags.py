@@ -29,7 +29,7 @@ MAX_DOCUMENTS = 5000
 SHARE = 0.15
 """Tags of the sample that get a wrong one."""
 
-MIN_PLANTED, MAX_ROUNDS = 6000, 20
+MIN_PLANTED, MAX_ROUNDS = 5000, 20
 """Wrong tags to learn from: a small corpus is planted several times, with few wrong tags each time."""
 
 REPLACED = 0.5
@@ -59,20 +59,18 @@ class PlantedTags:
 
     @classmethod
     def rounds(
-        cls, training: TrainingDocuments, word_topics: Floats, n_jobs: int | None, random: np.random.Generator
+        cls, training: TrainingDocuments, n_jobs: int | None, random: np.random.Generator
     ) -> Iterator[PlantedTags]:
         """Plant wrong tags as often as it takes for enough of them, each time from the start."""
         n_rounds = n_planted = 0
         while n_rounds < MAX_ROUNDS and n_planted < MIN_PLANTED:
-            planted = cls.plant(training, word_topics, n_jobs, random)
+            planted = cls.plant(training, n_jobs, random)
             n_rounds, n_planted = n_rounds + 1, n_planted + int((planted.labels != OWN).sum())
             yield planted
             del planted  # before the next index is built
 
     @classmethod
-    def plant(
-        cls, training: TrainingDocuments, word_topics: Floats, n_jobs: int | None, random: np.random.Generator
-    ) -> PlantedTags:
+    def plant(cls, training: TrainingDocuments, n_jobs: int | None, random: np.random.Generator) -> PlantedTags:
         """Plant wrong tags and build the index again."""
         own = sp.csr_array(training.tags)
         own.sort_indices()
@@ -85,8 +83,9 @@ class PlantedTags:
         planted = build_index(training.documents, tags, index.tag_kinds, names, n_jobs)
         asked = sp.csr_array(tags[sample])
         entries = AuditEntries(training.documents[sample], sample, asked, asked)
-        found = TrainingDocuments.from_training_index(planted, word_topics)
-        return cls(found, entries, np.asarray(labels[sample[entries.owner], asked.indices]).ravel())
+        return cls(
+            training.with_index(planted), entries, np.asarray(labels[sample[entries.owner], asked.indices]).ravel()
+        )
 
 
 def plant(training: TrainingDocuments, own: Any, sample: Any, random: np.random.Generator) -> tuple[Any, Any]:

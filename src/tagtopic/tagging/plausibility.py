@@ -94,7 +94,7 @@ def score_entries(
     It is no sibling of the document's own tags, whose documents would have to be similar to its others.
     """
     training = TrainingDocuments.from_training_index(predictor.index_, word_topics)
-    judge = _Judge.fit(training, word_topics, n_jobs, np.random.default_rng(random_state))
+    judge = _Judge.fit(training, n_jobs, np.random.default_rng(random_state))
     vectors, tags = document_vectors(corpus.counts, predictor.idf_), sp.csr_array(corpus.tags)
     tags.sort_indices()
     entries = AuditEntries(vectors, training.rows_of(vectors, tags, seen), tags, tags)
@@ -221,10 +221,8 @@ class _Judge:
     null: _Null
 
     @classmethod
-    def fit(
-        cls, training: TrainingDocuments, word_topics: Floats, n_jobs: int | None, random: np.random.Generator
-    ) -> _Judge:
-        words, labels, examples = _collect_examples(training, word_topics, n_jobs, random)
+    def fit(cls, training: TrainingDocuments, n_jobs: int | None, random: np.random.Generator) -> _Judge:
+        words, labels, examples = _collect_examples(training, n_jobs, random)
         # the tag of a new document is known from others: a tag that only this document has is not such an example
         known = examples.documents > 0
         n_planted = np.bincount(labels[known], minlength=IN_PLACE + 1)
@@ -284,7 +282,7 @@ def _proportion(shares: Float64s) -> Float64s:
 
 
 def _collect_examples(
-    training: TrainingDocuments, word_topics: Floats, n_jobs: int | None, random: np.random.Generator
+    training: TrainingDocuments, n_jobs: int | None, random: np.random.Generator
 ) -> tuple[Float64s, Any, _Evidence]:
     """Return the coefficients of the word features, and the labels and the evidence of all planted examples.
 
@@ -293,7 +291,7 @@ def _collect_examples(
     n_kinds = int(training.tag_kinds.max(initial=0)) + 1
     words: Float64s | None = None
     labels, parts = [], []
-    for planted in PlantedTags.rounds(training, word_topics, n_jobs, random):
+    for planted in PlantedTags.rounds(training, n_jobs, random):
         if words is None:
             known = planted.training.other_documents(planted.entries) > 0
             chosen = np.flatnonzero(known & ((planted.labels == OWN) | (planted.labels == RANDOM)))

@@ -119,6 +119,12 @@ class TrainingIndex(NamedTuple):
         return {stored: getattr(self, name) for name, stored in STORED.items()}
 
 
+OF_WORDS = (
+    "posting_starts", "posting_documents", "posting_weights", "word_totals", "frequent_numbers", "dense_weights",
+    "dense_scales",
+)  # fmt: skip
+"""The fields that depend on the documents' words and not on their tags."""
+
 STORED = {
     "posting_starts": "word_starts",
     "posting_documents": "documents",
