@@ -44,7 +44,7 @@ def siblings_of_first_tags(corpus: Corpus) -> np.ndarray:
 
 def calibration_error(probability: np.ndarray, is_wrong: np.ndarray) -> float:
     bins = np.minimum((probability * 10).astype(int), 9)
-    return sum(abs((probability - is_wrong)[bins == number].sum()) for number in range(10)) / len(bins)
+    return float(sum(abs((probability - is_wrong)[bins == number].sum()) for number in range(10)) / len(bins))
 
 
 def test_siblings_beside_the_right_tag_are_found_and_the_suspicion_is_calibrated() -> None:

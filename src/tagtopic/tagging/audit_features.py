@@ -297,7 +297,7 @@ def _topic_vectors(vectors: Any, word_topics: Floats) -> Floats:
     return np.asarray(mixed / np.maximum(mixed.sum(axis=1, keepdims=True), 1e-12))
 
 
-def _sums_by_tag(tags: Any, topics: Floats, mean: Float64s, scale: Float64s) -> Floats:
+def _sums_by_tag(tags: Any, topics: Floats, mean: Floats, scale: Floats) -> Floats:
     """Return the sum of the standardised topic vectors of each tag's documents: (tags, topics)."""
     sums = tags.T.astype(np.float64) @ topics
     sums -= tags.sum(axis=0)[:, None] * mean
