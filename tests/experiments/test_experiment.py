@@ -29,7 +29,7 @@ MODELS: dict[str, tuple[str, ...] | None] = {
         "PLDA",
         "Labeled LDA",
     ),
-    "tags": ("TWDA", "TWDA (paper)", "ATM", "tf-idf centroid", "predict_tags"),
+    "tags": ("TWDA", "TWDA with latent tag", "TWDA (paper)", "ATM", "tf-idf centroid", "predict_tags"),
     "classify": ("tf-idf", "TWDA + tf-idf", "tf-idf with tags"),
     "noise": ("TWDA", "ATM", "DMR"),
     "scale": None,

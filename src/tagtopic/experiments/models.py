@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from tagtopic._core.arrays import Float64s
 from tagtopic.corpus import Corpus
@@ -108,11 +109,13 @@ def _model_class(spec: ModelSpec) -> Any:
     return getattr(import_module(spec.module), spec.class_name)
 
 
-def tag_score_batches(model: Any, corpus: Corpus) -> Iterator[tuple[slice, Float64s]]:
+def tag_score_batches(model: Any, corpus: Corpus, *, with_latent: bool = False) -> Iterator[tuple[slice, Float64s]]:
     """Yield the scores of all tags in batches of documents; for tagtopic's models the paper's log p(d | tag).
 
     A tag is scored by its own row of theta alone (and its own words, if tags have some), as the baselines and the
-    authors' code do: without the latent tag, whose flat expected topics would make all tags alike.
+    authors' code do. With ``with_latent``, which tagtopic's models with a latent tag have, it is scored by the topics
+    that are expected of a document with this tag only: after sampling, those of the latent tag follow the topics of the
+    tag's documents.
     """
     if hasattr(model, "tag_score_batches"):
         yield from model.tag_score_batches(corpus, BATCH_DOCUMENTS)
@@ -120,7 +123,11 @@ def tag_score_batches(model: Any, corpus: Corpus) -> Iterator[tuple[slice, Float
     from tagtopic.tagging.likelihood import tag_log_likelihood_matrix
 
     known, parameters = model.aligned(corpus), model.parameters_
-    mixes, own_words = parameters.topic_rows, model.own_words_ if parameters.own_words is not None else None
+    mixes = parameters.expected_mix_by_tag() if with_latent else parameters.topic_rows
+    own_words = parameters.expected_own_words() if with_latent else parameters.own_words
+    if own_words is not None:
+        shape = len(mixes), len(parameters.psi)
+        own_words = sp.csr_array((own_words.omega, own_words.words, own_words.starts), shape=shape)
     for first in range(0, len(known), BATCH_DOCUMENTS):
         batch = slice(first, min(first + BATCH_DOCUMENTS, len(known)))
         scores = tag_log_likelihood_matrix(known[batch].counts, mixes, parameters.psi, own_words)

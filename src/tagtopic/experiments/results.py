@@ -17,18 +17,20 @@ Row = dict[str, Any]
 
 COLOURS = {
     "TWDA": "#c1272d", "TWDA (prior learnt)": "#c1272d", "TWDA (paper)": "#c1272d", "TWDA, tagged part": "#c1272d",
+    "TWDA with latent tag": "#c1272d",
     "TWTM": "#e07a1f", "TWTM (paper)": "#e07a1f", "LDA": "#1f77b4", "LDA (ours)": "#17becf",
     "LDA with tags": "#1f77b4", "CTM": "#2ca02c", "CTM with tags": "#2ca02c", "DMR": "#6a3d9a", "ATM": "#8c564b",
     "CorrLDA": "#7f7f7f", "PLDA": "#111111", "PLDA, 2 topics a tag": "#111111", "Labeled LDA": "#bcbd22",
     "tf-idf centroid": "#b0b0b0",
 }  # fmt: skip
 MARKERS = {
-    "TWDA": "o", "TWDA (prior learnt)": "o", "TWDA (paper)": "x", "TWDA, tagged part": "1", "TWTM": "s",
+    "TWDA": "o", "TWDA (prior learnt)": "o", "TWDA (paper)": "x", "TWDA, tagged part": "1", "TWDA with latent tag": "2",
+    "TWTM": "s",
     "TWTM (paper)": "+", "LDA": "v", "LDA (ours)": "<", "LDA with tags": "v",
     "CTM": "^", "CTM with tags": "^", "DMR": "D", "ATM": "X", "CorrLDA": "P", "PLDA": "*", "PLDA, 2 topics a tag": "p",
     "Labeled LDA": "h",
 }  # fmt: skip
-VARIANTS = ("with tags", "(prior learnt)", "(paper)", "tagged part")
+VARIANTS = ("with tags", "with latent tag", "(prior learnt)", "(paper)", "tagged part")
 DPI = 130
 
 

@@ -25,7 +25,10 @@ from tagtopic.experiments.results import (
 )
 
 TOPICS, QUICK_TOPICS = (100, 200), (20,)
-TOPIC_MODELS = ("TWDA", "TWDA (paper)", "DMR", "ATM", "CorrLDA")
+WITH_LATENT = "TWDA with latent tag"
+"""TWDA, by the topics that it expects of a document with one tag: those of the tag and of its latent tag."""
+
+TOPIC_MODELS = ("TWDA", WITH_LATENT, "TWDA (paper)", "DMR", "ATM", "CorrLDA")
 CENTROID, PREDICT_TAGS = "tf-idf centroid", "predict_tags"
 """The predictors without topics: a centroid per tag, and the default of ``predict_tags``."""
 
@@ -40,7 +43,7 @@ def cells(dataset: Dataset, plan: Plan) -> list[Settings]:
     for fold in plan.fold_numbers(FOLDS):
         found += [_cell(name, None, fold, {}) for name in plan.chosen((CENTROID, PREDICT_TAGS))]
         found += [
-            _cell(name, k, fold, model_arguments(name, k, quick=plan.quick))
+            _cell(name, k, fold, model_arguments(_fitted(name), k, quick=plan.quick))
             for name in plan.chosen(TOPIC_MODELS)
             for k in topics
         ]
@@ -61,6 +64,10 @@ def measure(dataset: Dataset, settings: Settings, jobs: int | None) -> list[Row]
     return [{"rank": n, "recall": found.recall(n), "reciprocal_rank": reciprocal} for n in CUTOFFS]
 
 
+def _fitted(name: str) -> str:
+    return "TWDA" if name == WITH_LATENT else name
+
+
 def _ranks(train: Dataset, test: Dataset, settings: Settings, jobs: int | None) -> TagRanks:
     if settings["model"] == PREDICT_TAGS:
         return _ranks_of_predictor(train, test, jobs)
@@ -68,8 +75,9 @@ def _ranks(train: Dataset, test: Dataset, settings: Settings, jobs: int | None) 
         from tagtopic.baselines import TfidfCentroid
 
         return rank_scores(TfidfCentroid().fit(train.corpus).tag_score_batches(test.corpus), test.corpus.tags)
-    model = fit_model(build_model(settings["model"], settings["arguments"], jobs), train.corpus)
-    return rank_scores(tag_score_batches(model, test.corpus), test.corpus.tags)
+    name = settings["model"]
+    model = fit_model(build_model(_fitted(name), settings["arguments"], jobs), train.corpus)
+    return rank_scores(tag_score_batches(model, test.corpus, with_latent=name == WITH_LATENT), test.corpus.tags)
 
 
 def _ranks_of_predictor(train: Dataset, test: Dataset, jobs: int | None) -> TagRanks:
