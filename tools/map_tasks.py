@@ -66,7 +66,9 @@ def measure(name: str, page: Page, session: Any, act: Callable[[], None]) -> Non
 def main(address: str, n: int) -> None:
     """Load, pan, zoom, and pan again."""
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium") or shutil.which("chromium-headless-shell"), args=["--no-sandbox"]
+        )
         page = browser.new_page(viewport={"width": 1280, "height": 860})
         page.goto(address)
         body = json.dumps(points(page, n))

@@ -45,7 +45,9 @@ SIZES = {"wide": (1280, 860), "phone": (390, 780)}
 def main(address: str, folder: Path, numbers: dict[str, str], wanted: list[str]) -> None:
     """Take those that are wanted, or all."""
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium") or shutil.which("chromium-headless-shell"), args=["--no-sandbox"]
+        )
         for view, path in (VIEWS | ASKED_FOR).items():
             for scheme in ("light", "dark"):
                 for size, (width, height) in SIZES.items():

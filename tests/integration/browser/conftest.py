@@ -18,7 +18,7 @@ from tagtopic.explore import Explorer, ReportLimits, write_report
 
 __all__ = ["analysed", "explorer", "hostile"]  # fixtures
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="session", autouse=True)
