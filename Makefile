@@ -77,15 +77,15 @@ LONG_TESTS := tests/analysis/test_effects.py tests/baselines/test_baselines.py t
 	tests/models/test_topic_word_prior.py tests/models/test_validation.py tests/models/test_weight_prior.py \
 	tests/tagging/test_audit.py tests/tagging/test_planted_tags.py tests/tagging/test_predictor.py
 quick: build/kernels
-	$(ONE_BLAS_THREAD) $(BIN)/python -m pytest -q -n auto -m "not slow" $(LONG_TESTS:%=--ignore=%) $(UNIT_TESTS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto -m "not slow" $(LONG_TESTS:%=--ignore=%) $(UNIT_TESTS)
 
 # tests/conftest.py orders the longest first. Spark tests wait for Java half of the time, so there are two workers more
 # than cores
 WORKERS := $$(($$(getconf _NPROCESSORS_ONLN) + 2))
-# idle threads of BLAS take a core from another worker for a tenth of a second after each product
-ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1
+# idle threads of BLAS and OpenMP take a core from another worker for a tenth of a second after each product
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 check: $(VENV)/.installed-dev browser archive
-	$(ONE_BLAS_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder
 
 # a warning (a broken link, an unknown name) is an error
 docs: $(VENV)/.installed-docs
