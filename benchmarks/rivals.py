@@ -4,8 +4,11 @@
     python benchmarks/rivals.py debian.jsonl.gz --kind debtag --groups source --seeds 5
     python benchmarks/rivals.py tmdb10k.jsonl.gz --kind keyword --methods tagtopic,omikuji,centroid
     python benchmarks/rivals.py planted:single
+    python benchmarks/rivals.py bibtex-train.arff --test bibtex-test.arff
+    python benchmarks/rivals.py train.txt --test test.txt --format extreme
 
-Documents, tags and split are those of predict_tags.py. Each method runs in a process of its own and gets the same word
+Documents, tags and split are those of predict_tags.py; with --test the split is the given one, of all documents and all
+kinds of tags. Each method runs in a process of its own and gets the same word
 counts; rivals get tf-idf vectors of unit length. omikuji is Parabel with its default settings (three trees), napkinXC
 its probabilistic label tree with its default settings, one-vs-rest scikit-learn's LinearSVC for each tag, fastText one
 logistic loss for each tag on 100 dimensions (25 epochs, step size 0.5), which must be installed separately.
@@ -45,6 +48,7 @@ import scipy.sparse as sp
 from predict_tags import groups_of, plain_scores, select, split, vectors_of
 from tagtopic import Corpus
 from tagtopic._core.optional import require
+from tagtopic.corpus.reading.sources import EXTREME
 
 METHODS = ("tagtopic", "omikuji", "napkinxc", "one-vs-rest", "fasttext", "centroid", "neighbours")
 N_RANKED = 50
@@ -219,6 +223,20 @@ def planted_corpus(name: str, documents: int, seed: int) -> Corpus:
     return Corpus.from_counts(drawn.counts[rows], tags[rows], words=drawn.words, tag_names=names)
 
 
+def read_corpus(path: str, format: str | None) -> Corpus:
+    """Read texts with the words of predict_tags.py, or counts as they are."""
+    is_counted = format == EXTREME or ".arff" in path
+    rules: dict[str, Any] = {} if is_counted else {"stop_words": "en", "min_df": 2}
+    return Corpus.read(path, format=format, progress=False, **rules)
+
+
+def official_split(read: Corpus, test: Corpus) -> tuple[Corpus, Corpus]:
+    """Return the training documents with tags, and the test documents with tags of these."""
+    train = read[np.flatnonzero(np.diff(read.tags.indptr))]
+    aligned = test.align(train.words, train.tag_names).corpus
+    return train, aligned[np.flatnonzero(np.diff(aligned.tags.indptr))]
+
+
 def fingerprint(train: Corpus, test: Corpus, method: str) -> str:
     """Return a name for the results of a method on a split."""
     digest = hashlib.sha256()
@@ -288,6 +306,8 @@ def main() -> None:
     parser.add_argument("--least", type=int, default=5)
     parser.add_argument("--documents", type=int, default=10**9)
     parser.add_argument("--groups", help="a column; documents with the same value stay together")
+    parser.add_argument("--test", help="a file of test documents: an official split, of all kinds of tags")
+    parser.add_argument("--format", help="of the files, if not given by their names")
     parser.add_argument("--methods", default=",".join(METHODS), help=", ".join(METHODS))
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--seeds", type=int, default=1)
@@ -296,23 +316,26 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="a folder for rankings, which are used again")
     arguments = parser.parse_args()
     planted = arguments.corpus.partition(":")[2] if arguments.corpus.startswith("planted:") else None
-    if planted is None and arguments.kind is None:
-        parser.error("--kind is required for a corpus that is read")
+    if planted is None and (arguments.kind is None) == (arguments.test is None):
+        parser.error("a corpus that is read needs either --kind or --test")
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
-    groups = None
+    groups = official = None
     if planted is None:
-        read = Corpus.read(arguments.corpus, stop_words="en", min_df=2, progress=False)
+        read = read_corpus(arguments.corpus, arguments.format)
+        official = read_corpus(arguments.test, arguments.format) if arguments.test else None
         groups = groups_of(arguments.corpus, arguments.groups, read)
     tables: dict[str, list[dict[str, Any]]] = {}
     costs: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(arguments.seed, arguments.seed + arguments.seeds):
-            if planted is None:
+            if official:
+                corpus = read
+            elif planted is None:
                 corpus = select(read, arguments.kind, arguments.least, arguments.documents, seed)
             else:
                 corpus = planted_corpus(planted, arguments.documents, seed)
-            train, test = split(corpus, seed, groups)
+            train, test = official_split(read, official) if official else split(corpus, seed, groups)
             if arguments.validate:
                 train, test = split(train, seed, groups)
             source = Path(folder, "split.pkl")
