@@ -59,11 +59,10 @@ def test_what_depends_on_words_only_is_shared_with_the_index_without_planted_tag
     np.testing.assert_array_equal(planted.tags.toarray(), anew.tags.toarray())
     np.testing.assert_array_equal(planted.cooccurrences.toarray(), anew.cooccurrences.toarray())
     np.testing.assert_allclose(planted.tag_topics, anew.tag_topics, atol=1e-6)
+    names = sp.csr_array((training.documents.shape[1], training.tags.shape[1]), dtype=np.float32)
+    built = build_index(training.documents, planted.tags, training.tag_kinds, names, 1)
     for name in OF_WORDS:
-        np.testing.assert_array_equal(getattr(planted.index, name), getattr(build_index(
-            training.documents, planted.tags, training.tag_kinds,
-            sp.csr_array((training.documents.shape[1], training.tags.shape[1]), dtype=np.float32), 1,
-        ), name))  # fmt: skip
+        np.testing.assert_array_equal(getattr(planted.index, name), getattr(built, name))
 
 
 def test_small_corpora_are_planted_several_times(training: TrainingDocuments) -> None:
