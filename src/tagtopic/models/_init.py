@@ -77,7 +77,7 @@ def smoothed_frequencies(counts: Float64s) -> Float64s:
     return np.asarray(sizes / sizes.sum())
 
 
-@one_blas_thread()  # idle threads of BLAS spin after each product and took half of the CPU time of small fits
+@one_blas_thread()  # idle threads of BLAS spin after each product: up to half of the CPU time of a small fit
 def initial_topics(
     corpus: CorpusLike, frequencies: Float64s, n_topics: int, init: str, random: np.random.Generator, n_jobs: int | None
 ) -> Floats:
