@@ -145,12 +145,13 @@ def test_api_prediction_equals_the_model(client: TestClient, explorer: Explorer)
     expected = explorer.model.predict_tags(texts, 2, kinds=["author"])
     assert [[(t["tag"], t["probability"]) for t in document["tags"]] for document in found] == expected
     tagged = {**request, "kinds": None, "given": "own", "exclude": ["year:"], "reasons": True}
-    tagged["documents"] = [{"text": text, "tags": [expected[i][0][0]]} for i, text in enumerate(texts)]
+    tagged["documents"] = [{"text": text, "tags": [expected[i][0][0], "author:?"]} for i, text in enumerate(texts)]
     for i, document in enumerate(client.post("/api/v1/predict-tags", json=tagged).json()["documents"]):
         tags = [t["tag"] for t in document["tags"]]
         assert expected[i][0][0] not in tags
         assert not any(tag.startswith("year:") for tag in tags)
         assert [reason["tag"] for reason in document["reasons"]] == tags
+        assert document["unknown_tags"] == ["author:?"]
     refused = client.post("/api/v1/predict-tags", json={**request, "kinds": ["nope"]})
     assert (refused.status_code, "no tags of kind 'nope'" in refused.json()["detail"]) == (422, True)
 

@@ -63,8 +63,7 @@ def require_texts(explorer: Explorer) -> None:
 
 def infer_records(explorer: Explorer, documents: Sequence[TextAndTags]) -> list[Record]:
     """Infer topics and tag weights of documents, as JSON records (`Inferred`)."""
-    known = [[tag for tag in document.tags if tag in explorer.tag_numbers] for document in documents]
-    corpus = _corpus(explorer, documents, known)
+    corpus = _corpus(explorer, documents)
     posteriors = explorer.infer(corpus)
     starts, names = corpus.tags.indptr.tolist(), corpus.tag_names
     lengths = np.asarray(corpus.lengths()).astype(int).tolist()
@@ -79,7 +78,7 @@ def infer_records(explorer: Explorer, documents: Sequence[TextAndTags]) -> list[
                 "tags": [{"tag": tag, "weight": weight} for tag, weight in ranked],
                 "no_tag": latent,
                 "known_words": lengths[i],
-                "unknown_tags": [tag for tag in documents[i].tags if tag not in explorer.tag_numbers],
+                "unknown_tags": _unknown_tags(explorer, documents[i]),
             }
         )
     return records
@@ -88,13 +87,16 @@ def infer_records(explorer: Explorer, documents: Sequence[TextAndTags]) -> list[
 def predict_records(explorer: Explorer, documents: Sequence[TextAndTags], request: PredictRequest) -> list[Record]:
     """Predict tags of documents, as JSON records (`Predicted`); the tags they have are used only if asked for."""
     given = request.given
-    corpus = _corpus(explorer, documents, [list(document.tags) if given else [] for document in documents])
+    corpus = _corpus(explorer, documents, with_tags=given is not None)
     predictions = explorer.model.predict_tags(
         corpus, request.n, method=request.method, kinds=request.kinds, given=given, exclude=request.exclude
     )
     found: list[Record] = [
         {"tags": [{"tag": tag, "probability": value} for tag, value in ranked]} for ranked in predictions
     ]
+    if given:
+        for document, record in zip(documents, found, strict=True):
+            record["unknown_tags"] = _unknown_tags(explorer, document)
     if request.reasons:
         for i, ranked in enumerate(predictions):
             reasons = explorer.model.reasons(corpus[i : i + 1], [tag for tag, _ in ranked], given=given)
@@ -102,9 +104,15 @@ def predict_records(explorer: Explorer, documents: Sequence[TextAndTags], reques
     return found
 
 
-def _corpus(explorer: Explorer, documents: Sequence[TextAndTags], tags: list[list[str]]) -> Corpus:
-    model = explorer.model
+def _unknown_tags(explorer: Explorer, document: TextAndTags) -> list[str]:
+    return [tag for tag in document.tags if tag not in explorer.tag_numbers]
+
+
+def _corpus(explorer: Explorer, documents: Sequence[TextAndTags], *, with_tags: bool = True) -> Corpus:
+    """Return the documents in the model's words and, unless they are to be left out, known tags."""
+    model, known = explorer.model, explorer.tag_numbers
     texts = [document.text for document in documents]
+    tags = [[tag for tag in document.tags if with_tags and tag in known] for document in documents]
     return model.aligned(Corpus.from_texts(texts, tags, words=model.words_, rules=model.rules_, n_jobs=1))
 
 
@@ -316,8 +324,7 @@ def _add_inference_routes(
         require_texts(explorer)
 
         def work() -> list[DocumentValue]:
-            known = [tag for tag in request.tags if tag in explorer.tag_numbers]
-            corpus = _corpus(explorer, [TextAndTags(request.text, known)], [known])
+            corpus = _corpus(explorer, [TextAndTags(request.text, request.tags)])
             if not corpus.counts.nnz and not corpus.tags.nnz:
                 raise ValueError("the text has no word and no tag that the model knows")
             return list(views.similar_documents(explorer, explorer.infer(corpus).topics[0], request.n))

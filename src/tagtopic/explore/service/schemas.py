@@ -137,10 +137,14 @@ class TagProbability(BaseModel):
 
 
 class Predicted(BaseModel):
-    """The most probable tags of a document, and the reasons for them if they were asked for."""
+    """The most probable tags of a document, and the reasons for them if they were asked for.
+
+    With ``given`` also the document's tags that the model does not know, and that were not used.
+    """
 
     tags: list[TagProbability]
     reasons: list[Reasons] | None = None
+    unknown_tags: list[str] | None = None
 
 
 class PredictResponse(BaseModel):
