@@ -6,10 +6,12 @@ Ranges depend on the data alone, not on the number of threads, so that results d
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import pairwise
 from threading import Lock
 from types import TracebackType
@@ -119,12 +121,10 @@ class _BlasLimit:
         self.limits: Any = None
 
     def enter(self) -> None:
-        from threadpoolctl import threadpool_limits
-
         with self.lock:
             if not self.users:
                 _release_openblas()
-                self.limits = threadpool_limits(1, user_api="blas")
+                self.limits = _find_libraries(len(sys.modules)).limit(limits=1, user_api="blas")
             self.users += 1
 
     def leave(self) -> None:
@@ -148,6 +148,14 @@ def _release_openblas() -> None:
         release(force=True)
 
 
+@lru_cache(maxsize=1)
+def _find_libraries(n_modules: int) -> Any:
+    """Return the BLAS and OpenMP libraries; they are looked for again, which is slow, when modules were imported."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 _LIMIT = _BlasLimit()
 
 
@@ -157,10 +165,8 @@ def one_blas_thread() -> Iterator[None]:
 
     The limit of BLAS is the process's, that of OpenMP each thread's own.
     """
-    from threadpoolctl import threadpool_limits
-
     _LIMIT.enter()
-    openmp = threadpool_limits(1, user_api="openmp")
+    openmp = _find_libraries(len(sys.modules)).limit(limits=1, user_api="openmp")
     try:
         yield
     finally:
