@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tagtopic._core.arrays import Float64s
+from tagtopic._core.arrays import Float64s, read_only
 from tagtopic.inference.own_words import no_own_words
 from tagtopic.inference.types import Documents, KernelParameters, LeaveOneOut, OwnWordEntries
 from tagtopic.inference.weight_draws import (
@@ -20,20 +20,23 @@ from tagtopic.inference.weight_draws import (
 )
 
 EMPTY = LeaveOneOut(np.empty(0), np.empty(0), np.empty(0))
-NONE, NO_ROWS = np.empty(0), np.empty((0, 0))
-PSI = np.array([[0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # words x topics: they share none
-THETA = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+NONE, NO_ROWS = read_only(np.empty(0)), read_only(np.empty((0, 0)))
+PSI = read_only(  # words x topics: they share none
+    np.array([[0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+)
+THETA = read_only(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
 
 
 def drawn(*, latent: bool, n: int = 4000, seed: int = 3, counts: tuple[float, ...] = (4, 5, 3, 6)) -> Float64s:
     """Draw for two tags with a topic each, so that each word's tag is known; the third topic is the latent tag's."""
     count_type = np.float32 if any(count % 1 for count in counts) else np.int32
-    documents = Documents(
+    arrays = (
         np.array([0, 1, 5]), np.array([3, 0, 1, 2, 3], np.int32), np.array([9, *counts], count_type),
         np.array([0, 1, 3]), np.array([1, 0, 1], np.int32),
     )  # fmt: skip
-    mu = np.array([1e-9, 1e-9, 2.0])
-    parameters = KernelParameters(PSI, THETA, np.array([1.0, 2.0]), 3.0, mu, latent, EMPTY, NONE, NO_ROWS)
+    documents = Documents(*map(read_only, arrays))
+    pi, mu = read_only(np.array([1.0, 2.0])), read_only(np.array([1e-9, 1e-9, 2.0]))
+    parameters = KernelParameters(PSI, THETA, pi, 3.0, mu, latent, EMPTY, NONE, NO_ROWS)
     draws = np.zeros((n, 3 if latent else 2))
     draw_weights(documents, 1, no_own_words(), parameters, seed, 20, draws)
     return draws

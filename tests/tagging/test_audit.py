@@ -92,8 +92,8 @@ def test_training_documents_are_scored_like_new_ones(model: TWDA) -> None:
 
 def test_an_audit_has_the_same_bits_in_any_thread(model: TWDA) -> None:
     here = model.audit_tags(TEST)
-    with ThreadPoolExecutor(8) as pool:
-        others = list(pool.map(lambda _: model.audit_tags(TEST), range(8)))
+    with ThreadPoolExecutor(4) as pool:
+        others = list(pool.map(lambda _: model.audit_tags(TEST), range(4)))
     for there in others:
         for name in ("plausibility", "p_value", "weight"):
             np.testing.assert_array_equal(there.entries.column(name), here.entries.column(name))

@@ -246,6 +246,12 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
         self._set_names(kept.tag_names, kind_names, kept.words, kept.rules)
         return True
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a pickle has; its arrays are writeable, for which Numba would compile anew."""
+        super().__setstate__(state)
+        if hasattr(self, "index_"):
+            self.index_ = TrainingIndex(*(read_only(array) for array in self.index_))
+
     def _set_names(
         self,
         tag_names: Sequence[str],
