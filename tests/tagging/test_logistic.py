@@ -20,6 +20,15 @@ def test_coefficients_are_those_of_scikit_learn(share: float, strength: float) -
     assert found[-1] == pytest.approx(expected.intercept_[0], rel=1e-3, abs=1e-3)
 
 
+def test_a_weight_is_as_many_examples() -> None:
+    random = np.random.default_rng(0)
+    features, labels = random.normal(size=(200, 3)).astype(np.float32), random.random(200) < 0.5
+    counts = random.integers(0, 4, 200)
+    found = fit_logistic(features, labels, weights=counts.astype(np.float64))
+    expected = fit_logistic(np.repeat(features, counts, axis=0), np.repeat(labels, counts))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_features_that_do_not_vary_have_no_slope() -> None:
     labels = np.arange(20) % 4 == 0
     found = fit_logistic(np.zeros((20, 2)), labels)

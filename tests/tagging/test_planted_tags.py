@@ -7,7 +7,16 @@ import scipy.sparse as sp
 from tagtopic import Corpus, TagPredictor
 from tagtopic.datasets import make_tagged_corpus
 from tagtopic.tagging.audit_features import TrainingDocuments, audit_features
-from tagtopic.tagging.planted_tags import BESIDE, IN_PLACE, MIN_PLANTED, OWN, RANDOM, PlantedTags, draw_ratios
+from tagtopic.tagging.planted_tags import (
+    BESIDE,
+    IN_PLACE,
+    MIN_PLANTED,
+    OWN,
+    RANDOM,
+    PlantedTags,
+    draw_ratios,
+    sibling_ratios,
+)
 from tagtopic.tagging.training_index import OF_WORDS, build_index
 
 
@@ -100,6 +109,17 @@ def test_draw_ratios_are_those_of_the_probabilities_of_a_draw() -> None:
     probabilities = np.array([1 / 3, 1 / 3, 0, 1 / 3]), counts / 10
     np.testing.assert_allclose((uniform + by_frequency)[counts > 0], 2)
     np.testing.assert_allclose(uniform * probabilities[1], by_frequency * probabilities[0])
+
+
+def test_sibling_ratios_follow_the_roots_of_counts_and_have_a_mean_of_one_among_planted_tags() -> None:
+    counts, kinds = np.array([8.0, 3.0, 0.0, 15.0, 99.0]), np.array([0, 0, 0, 1, 2])
+    planted = np.array([0, 1, 1, 3, 3])  # none of the third kind
+    ratios = sibling_ratios(counts, kinds, planted)
+    np.testing.assert_allclose(ratios[0] / ratios[1], 3 / 2)
+    for kind in (0, 1):
+        assert ratios[planted[kinds[planted] == kind]].mean() == pytest.approx(1)
+    assert ratios[4] == pytest.approx(10 / np.sqrt(counts[planted] + 1).mean())
+    assert np.isfinite(sibling_ratios(counts, kinds, planted[:0])).all()
 
 
 def test_a_corpus_whose_tags_have_no_siblings_can_be_planted() -> None:

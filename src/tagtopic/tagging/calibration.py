@@ -174,20 +174,23 @@ def _labels(index: TrainingIndex, rows: Any, evidence: Evidence) -> Any:
 
 
 def fit_coefficients(
-    features: Floats, labels: Any, kinds: Int32s, n_kinds: int, start: Float64s | None = None
-) -> Float64s:
+    features: Floats, labels: Any, kinds: Int32s, n_kinds: int, start: Float64s | None = None,
+    weights: Floats | None = None,
+) -> Float64s:  # fmt: skip
     """Return logistic-regression coefficients (kinds, features + 1), the intercept last.
 
-    ``start`` are coefficients of similar examples, from which the fit takes fewer steps.
+    ``start`` are coefficients of similar examples, from which the fit takes fewer steps; ``weights`` are how much each
+    example counts, by default 1.
     """
     starts = [None] * n_kinds if start is None else start
     enough = [n_kinds > 1 and labels[kinds == kind].sum() >= MIN_POSITIVES for kind in range(n_kinds)]
     table = np.zeros((n_kinds, features.shape[1] + 1))
     if not all(enough):
-        table[:] = _fit_logistic(features, labels, starts[enough.index(False)])
+        table[:] = _fit_logistic(features, labels, starts[enough.index(False)], weights)
     for kind in np.flatnonzero(enough):
         chosen = kinds == kind
-        table[kind] = _fit_logistic(features[chosen], labels[chosen], starts[kind])
+        counted = None if weights is None else weights[chosen]
+        table[kind] = _fit_logistic(features[chosen], labels[chosen], starts[kind], counted)
     return table
 
 
@@ -280,7 +283,9 @@ def log_odds_of(features: Floats, coefficients: Float64s) -> Float64s:
     return np.asarray(np.einsum("...f,...f->...", features, coefficients[..., :-1]) + coefficients[..., -1])
 
 
-def _fit_logistic(features: Floats, labels: Any, start: Float64s | None = None) -> Float64s:
+def _fit_logistic(
+    features: Floats, labels: Any, start: Float64s | None = None, weights: Floats | None = None
+) -> Float64s:
     n_positive, n_negative = int(labels.sum()), int((~labels).sum())
     if not n_positive or not n_negative:
         slopes = np.zeros(features.shape[1])
@@ -293,6 +298,6 @@ def _fit_logistic(features: Floats, labels: Any, start: Float64s | None = None) 
     if start is not None:
         start = np.append(np.where(varies, start[:-1] * (spread + 1e-6), 0.0), start[-1] + start[:-1] @ centre)
     scaled = (features - centre.astype(features.dtype)) * (1 / scale).astype(features.dtype)
-    *fitted, intercept = fit_logistic(scaled, labels, start)
+    *fitted, intercept = fit_logistic(scaled, labels, start, weights)
     slopes = fitted / scale
     return np.append(slopes, intercept - slopes @ centre)

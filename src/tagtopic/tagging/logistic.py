@@ -19,7 +19,9 @@ RIDGE = 1e-10
 """Keeps the matrix of second derivatives invertible."""
 
 
-def fit_logistic(features: Floats, labels: Any, start: Float64s | None = None) -> Float64s:
+def fit_logistic(
+    features: Floats, labels: Any, start: Float64s | None = None, weights: Floats | None = None
+) -> Float64s:
     """Return slopes, and last the intercept, of a logistic regression with the penalty ``sum(slopes**2) / 2``.
 
     Parameters
@@ -30,6 +32,8 @@ def fit_logistic(features: Floats, labels: Any, start: Float64s | None = None) -
         Both values occur.
     start : ndarray of shape (n_features + 1,), optional
         Coefficients to start from, such as those of similar examples; by default 0.
+    weights : ndarray of shape (n_examples,), optional
+        How much each example counts; by default 1.
 
     Returns
     -------
@@ -39,28 +43,30 @@ def fit_logistic(features: Floats, labels: Any, start: Float64s | None = None) -
     inputs[:, :-1] = features
     penalty = np.append(np.ones(features.shape[1]), 0.0)
     signs = np.where(labels, np.float32(1), np.float32(-1))
+    counted = np.float32(1) if weights is None else weights.astype(np.float32)
 
-    def evaluate(weights: Float64s) -> tuple[float, Any]:
+    def evaluate(coefficients: Float64s) -> tuple[float, Any]:
         """Return the loss, and the probability of the other label of each example."""
-        margins = signs * (inputs @ weights.astype(np.float32))
+        margins = signs * (inputs @ coefficients.astype(np.float32))
         small = np.exp(-np.abs(margins))
-        loss = (np.log1p(small) - np.minimum(margins, 0)).sum(dtype=np.float64) + 0.5 * penalty @ weights**2
+        losses = counted * (np.log1p(small) - np.minimum(margins, 0))
+        loss = losses.sum(dtype=np.float64) + 0.5 * penalty @ coefficients**2
         return float(loss), np.where(margins > 0, small, np.float32(1)) / (1 + small)
 
-    weights = np.zeros(inputs.shape[1]) if start is None else start.astype(np.float64)
-    loss, wrong = evaluate(weights)
+    coefficients = np.zeros(inputs.shape[1]) if start is None else start.astype(np.float64)
+    loss, wrong = evaluate(coefficients)
     for _ in range(MAX_STEPS):
-        gradient = penalty * weights - (signs * wrong) @ inputs
-        scaled = inputs * np.sqrt(wrong * (1 - wrong))[:, None]
+        gradient = penalty * coefficients - (counted * signs * wrong) @ inputs
+        scaled = inputs * np.sqrt(counted * wrong * (1 - wrong))[:, None]
         step = np.linalg.solve(np.asarray(scaled.T @ scaled, np.float64) + np.diag(penalty + RIDGE), gradient)
         size = 1.0
-        trial, trial_wrong = evaluate(weights - step)
+        trial, trial_wrong = evaluate(coefficients - step)
         while size > RIDGE and trial > loss:
             size /= 2
-            trial, trial_wrong = evaluate(weights - size * step)
+            trial, trial_wrong = evaluate(coefficients - size * step)
         if size <= RIDGE:
             break
-        weights, loss, wrong = weights - size * step, trial, trial_wrong
+        coefficients, loss, wrong = coefficients - size * step, trial, trial_wrong
         if gradient @ step <= 2 * TOLERANCE * len(inputs):
             break
-    return weights
+    return coefficients

@@ -127,3 +127,18 @@ def draw_ratios(tag_counts: Floats) -> tuple[Floats, Floats]:
     uniform, by_frequency = used / max(used.sum(), 1), tag_counts / max(tag_counts.sum(), 1)
     mean = np.where(used, (uniform + by_frequency) / 2, 1.0)
     return uniform / mean, by_frequency / mean
+
+
+def sibling_ratios(tag_counts: Floats, tag_kinds: Any, planted: Any) -> Floats:
+    """Return how much more often a tag is the wrong sibling if common ones are chosen more often: an entry per tag.
+
+    Siblings are planted uniformly (``planted`` are their numbers). Here they are chosen in proportion to the square
+    root of their documents, relative to the mean of the planted ones of their kind.
+    """
+    roots = np.sqrt(tag_counts + 1.0)
+    mean = np.full(int(tag_kinds.max(initial=0)) + 1, roots[planted].mean() if len(planted) else 1.0)
+    kinds = tag_kinds[planted]
+    n_planted = np.bincount(kinds, minlength=len(mean))
+    sums = np.bincount(kinds, roots[planted], minlength=len(mean))
+    mean[n_planted > 0] = sums[n_planted > 0] / n_planted[n_planted > 0]
+    return np.asarray(roots / mean[tag_kinds])

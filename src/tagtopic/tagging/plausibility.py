@@ -8,14 +8,18 @@ documents from planted random tags, from siblings beside the right tag, and from
 plausible than the right tag by most features.
 
 Random tags are planted half uniformly and half by frequency. How often either would draw a tag is known, and so are the
-likelihood ratios r_u and r_f of the two against own tags, from one regression (``draw_ratios``). With those of siblings
-beside the right tag and in its place, s_b and s_i, the odds that a tag is wrong are
+likelihood ratios r_u and r_f of the two against own tags, from one regression (``draw_ratios``). Likewise for siblings
+beside the right tag: s_b if all are chosen alike, s_c if common ones are chosen more often (``sibling_ratios``).
+With s_i, of those in its place, the odds that a tag is wrong are
 
-    p_u r_u + p_f r_f + q_b s_b + q_i s_i,
+    p_u r_u + p_f r_f + q_b s_b + q_c s_c + q_i s_i,
 
 where p and q are the shares of such errors that the corpus can have at most (``error_shares.py``). Without the
 difference between r_u and r_f, tags on many documents, which are seldom wrong in a corpus with uniform errors, would
 fill its first page.
+
+The documents' own tags, from which the regressions learn, have the errors among them that are to be found. After the
+first fit each counts as much as it is probably right, and the regressions are fitted again.
 
 The plausibility is against random tags drawn in the proportion of p_u and p_f, and its rank among them a p-value; the
 score "wrong sibling" is against siblings in the proportion of q_b and q_i. Both are at even prior odds. The suspicion
@@ -28,6 +32,7 @@ See docs/decisions/tag-audit.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +51,7 @@ from tagtopic.tagging.audit_features import (
 )
 from tagtopic.tagging.calibration import MIN_POSITIVES, fit_coefficients, log_odds_of
 from tagtopic.tagging.error_shares import bound_shares, combine
-from tagtopic.tagging.planted_tags import BESIDE, IN_PLACE, OWN, RANDOM, PlantedTags, draw_ratios
+from tagtopic.tagging.planted_tags import BESIDE, IN_PLACE, OWN, RANDOM, PlantedTags, draw_ratios, sibling_ratios
 from tagtopic.tagging.siblings import Siblings
 from tagtopic.tagging.training_index import ABSENT, document_vectors
 
@@ -64,6 +69,12 @@ MIN_SHARE = 1e-4
 
 FOLDS = 3
 """Parts of the training documents, each judged by regressions on the others: an error is not an example of its own."""
+
+N_RANDOM = 2
+"""Kinds of random errors: drawn uniformly, and by frequency."""
+
+REFITS = 2
+"""Fits in which own tags count by the probability that they are right, after the one in which all count alike."""
 
 CERTAINTY = 20.0
 """Odds that one document with a tag supports, see ``shrink_log_odds``."""
@@ -112,7 +123,7 @@ def score_entries(
     return EntryScores(
         plausibility=known(expit(against_random), 0.5),
         p_value=known(judge.null.p_values(against_random), 1.0),
-        wrong_sibling=known(expit(combine(log_ratios[2:], _proportion(judge.shares[2:]))), 0.0),
+        wrong_sibling=known(expit(combine(log_ratios[N_RANDOM:], _proportion(judge.shares[N_RANDOM:]))), 0.0),
         suspicion=odds / (1 + odds),
         sibling=np.where(unknown, ABSENT, sibling),
         documents=evidence.documents.astype(np.int64),
@@ -203,19 +214,30 @@ class _Null:
 
 
 @dataclass(frozen=True)
+class _ErrorKind:
+    """A kind of errors: the label of the planted tags that are like them, and how much more often it has each tag."""
+
+    label: int
+    ratios: Float64s
+
+    def weights(self, labels: Any, tags: Any) -> Float64s:
+        """Return how often each example is drawn among errors of the kind."""
+        return np.asarray(self.ratios[tags] * (labels == self.label))
+
+
+@dataclass(frozen=True)
 class _Judge:
     """Regressions that separate the documents' own tags from random tags, and from siblings of their own tags.
 
     ``words`` (kinds, word features + 1) are the coefficients of the word features alone, by which siblings are
     compared. ``coefficients`` has for RANDOM and for each kind of siblings (FOLDS + 1, kinds, features + 1): those
-    without each fold of the training documents, and those for new documents. ``draw_ratios`` (2, tags) are those of
-    random tags. ``shares`` bound the errors: uniform ones, those by frequency, and each kind of siblings. ``null`` are
-    the planted random tags, left out.
+    without each fold of the training documents, and those for new documents. ``errors`` are the kinds of errors, the
+    N_RANDOM kinds of random tags first, and ``shares`` their bounds. ``null`` are the planted random tags, left out.
     """
 
     words: Float64s
     coefficients: dict[int, Float64s]
-    draw_ratios: Float64s
+    errors: list[_ErrorKind]
     n_examples: int
     shares: Float64s
     null: _Null
@@ -227,33 +249,53 @@ class _Judge:
         known = examples.documents > 0
         n_planted = np.bincount(labels[known], minlength=IN_PLACE + 1)
         siblings = [kind for kind in (BESIDE, IN_PLACE) if n_planted[kind] >= MIN_POSITIVES] or [IN_PLACE]
-        coefficients = {}
-        for wrong in (RANDOM, *siblings):
+        errors = [_ErrorKind(RANDOM, ratios.astype(np.float64)) for ratios in draw_ratios(training.tag_counts)]
+        planted = examples.tags[known & (labels == siblings[0])]
+        errors.append(_ErrorKind(siblings[0], np.ones(len(training.tag_counts))))
+        common = sibling_ratios(training.tag_counts, training.tag_kinds, planted)
+        errors.append(_ErrorKind(siblings[0], common.astype(np.float64)))
+        errors += [_ErrorKind(kind, np.ones(len(training.tag_counts))) for kind in siblings[1:]]
+        preferences = np.array([IN_PLACE_PREFERENCE if error.label in siblings[1:] else 1.0 for error in errors])
+        own, drawn = known & (labels == OWN), np.stack([error.weights(labels, examples.tags) for error in errors])
+        judge = cls(words, {}, errors, int(known.sum()), np.ones(len(errors)), _Null(np.zeros(0), np.zeros(1)))
+        n_kinds, counted = int(training.tag_kinds.max(initial=0)) + 1, np.ones(len(labels))
+        for _ in range(1 + REFITS):
+            judge = judge.refitted((RANDOM, *siblings), examples, labels, known, counted, n_kinds)
+            found = judge.log_ratios(judge.log_odds(examples), examples)
+            judge = replace(judge, shares=bound_shares(found, own, drawn * known, preferences))
+            counted = np.where(labels == OWN, expit(-combine(found, judge.shares)), 1.0)
+        wrong = np.flatnonzero(known & (labels == RANDOM))
+        against_random = judge.against_random(judge.log_odds(examples), examples)[wrong]
+        return replace(judge, null=_Null.of(against_random, judge.draw_ratio()[examples.tags[wrong]]))
+
+    def refitted(
+        self,
+        kinds_of_wrong: Sequence[int],
+        examples: _Evidence,
+        labels: Any,
+        known: Any,
+        counted: Float64s,
+        n_kinds: int,
+    ) -> _Judge:
+        """Return the judge with regressions fitted to examples that count as much as ``counted`` says."""
+        fitted = {}
+        for wrong in kinds_of_wrong:
             chosen = np.flatnonzero(known & ((labels == OWN) | (labels == wrong)))
             values, own, kinds = examples.columns(wrong, chosen), labels[chosen] == OWN, examples.kinds[chosen]
-            without = [examples.fold[chosen] != fold for fold in range(FOLDS + 1)]
-            n_kinds = int(training.tag_kinds.max(initial=0)) + 1
-            coefficients[wrong] = np.stack(
-                [_fit_at_even_odds(values[given], own[given], kinds[given], n_kinds) for given in without]
+            starts = self.coefficients.get(wrong, [None] * (FOLDS + 1))
+            without = (examples.fold[chosen] != fold for fold in range(FOLDS + 1))
+            fitted[wrong] = np.stack(
+                [
+                    _fit_at_even_odds(values[given], own[given], kinds[given], n_kinds, counted[chosen][given], start)
+                    for given, start in zip(without, starts, strict=True)
+                ]
             )
-        ratios = np.stack(draw_ratios(training.tag_counts)).astype(np.float64)
-        nothing = _Null(np.zeros(0), np.zeros(1))
-        judge = cls(words, coefficients, ratios, int(known.sum()), np.ones(2 + len(siblings)), nothing)
-        raw = judge.log_odds(examples)
-        weights = [*ratios[:, examples.tags] * (labels == RANDOM), *(labels == kind for kind in siblings)]
-        preferences = np.ones(len(weights))
-        if len(siblings) > 1:
-            preferences[-1] = IN_PLACE_PREFERENCE
-        found, own, drawn = judge.log_ratios(raw, examples), known & (labels == OWN), np.stack(weights) * known
-        shares = bound_shares(found, own, drawn, preferences)
-        judge = replace(judge, shares=shares)
-        errors = np.flatnonzero(known & (labels == RANDOM))
-        null = _Null.of(judge.against_random(raw, examples)[errors], judge.draw_ratio()[examples.tags[errors]])
-        return replace(judge, null=null)
+        return replace(self, coefficients=fitted)
 
     def draw_ratio(self) -> Float64s:
         """Return how much more often the random tags of the corpus are drawn than planted ones: an entry per tag."""
-        return np.asarray(_proportion(self.shares[:2]) @ self.draw_ratios)
+        ratios = np.stack([error.ratios for error in self.errors[:N_RANDOM]])
+        return np.asarray(_proportion(self.shares[:N_RANDOM]) @ ratios)
 
     def log_odds(self, evidence: _Evidence) -> dict[int, Float64s]:
         """Return the log odds of an own tag against each kind of planted tags."""
@@ -268,12 +310,13 @@ class _Judge:
         return shrink_log_odds(log_odds[RANDOM] - ratio, evidence.documents, self.n_examples)
 
     def log_ratios(self, log_odds: dict[int, Float64s], evidence: _Evidence) -> Float64s:
-        """Return the log likelihood ratios of errors against own tags, a row for each of ``shares``."""
-        ratios = np.log(np.maximum(self.draw_ratios[:, evidence.tags], 1e-9))
-        random, *siblings = (
-            shrink_log_odds(values, evidence.documents, self.n_examples) for values in log_odds.values()
+        """Return the log likelihood ratios of errors against own tags, a row for each kind of errors."""
+        shrunk = {
+            wrong: shrink_log_odds(values, evidence.documents, self.n_examples) for wrong, values in log_odds.items()
+        }
+        return np.stack(
+            [np.log(np.maximum(error.ratios[evidence.tags], 1e-9)) - shrunk[error.label] for error in self.errors]
         )
-        return np.stack([*(ratios - random), *(-values for values in siblings)])
 
 
 def _proportion(shares: Float64s) -> Float64s:
@@ -297,7 +340,8 @@ def _collect_examples(
             chosen = np.flatnonzero(known & ((planted.labels == OWN) | (planted.labels == RANDOM)))
             features = word_features(planted.training, planted.entries, n_jobs)[chosen].astype(np.float64)
             kinds = training.tag_kinds[planted.entries.tags.indices[chosen]]
-            words = _fit_at_even_odds(features, planted.labels[chosen] == OWN, kinds, n_kinds)
+            own = planted.labels[chosen] == OWN
+            words = _fit_at_even_odds(features, own, kinds, n_kinds, np.ones(len(chosen)))
         labels.append(planted.labels)
         parts.append(_Evidence.of(planted.training, planted.entries, words, n_jobs)[0])
         del planted
@@ -306,13 +350,16 @@ def _collect_examples(
     return words, np.concatenate(labels), _Evidence(*columns)
 
 
-def _fit_at_even_odds(features: Float64s, is_own: Any, kinds: Any, n_kinds: int) -> Float64s:
-    """Return the coefficients for each kind of tag, at even prior odds."""
+def _fit_at_even_odds(
+    features: Float64s, is_own: Any, kinds: Any, n_kinds: int, counted: Float64s, start: Float64s | None = None
+) -> Float64s:
+    """Return the coefficients for each kind of tag, at even prior odds; ``counted`` is how much each example counts."""
     with one_blas_thread():
-        coefficients = fit_coefficients(features, is_own, kinds, n_kinds)
+        coefficients = fit_coefficients(features, is_own, kinds, n_kinds, start, counted)
     for kind in range(n_kinds):
         of_kind = kinds == kind
         if min((of_kind & is_own).sum(), (of_kind & ~is_own).sum()) < MIN_POSITIVES:
             of_kind = np.ones(len(kinds), bool)  # its coefficients are those of all kinds
-        coefficients[kind, -1] -= np.log((1 + (of_kind & is_own).sum()) / (1 + (of_kind & ~is_own).sum()))
+        own, wrong = counted[of_kind & is_own].sum(), counted[of_kind & ~is_own].sum()
+        coefficients[kind, -1] -= np.log((1 + own) / (1 + wrong))
     return coefficients
