@@ -89,8 +89,9 @@ quick: build/kernels
 # tests/conftest.py orders the longest first. Spark tests wait for Java half of the time, so there are two workers more
 # than cores
 WORKERS := $$(($$(getconf _NPROCESSORS_ONLN) + 2))
-# idle threads of BLAS and OpenMP take a core from another worker for a tenth of a second after each product
-ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# idle threads of BLAS and OpenMP take a core from another worker for a tenth of a second after each product, and threads
+# of a worker's own only cost time where all cores have one; tests of threads ask for several
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 LOKY_MAX_CPU_COUNT=1
 check: $(VENV)/.installed-dev browser archive
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder
 

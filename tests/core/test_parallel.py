@@ -67,13 +67,18 @@ def test_blas_has_one_thread_in_any_thread() -> None:
     assert blas_threads() == before
 
 
-def test_n_jobs_follows_scikit_learn() -> None:
+def test_n_jobs_follows_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOKY_MAX_CPU_COUNT", raising=False)
     cores = effective_n_jobs(None)
     assert effective_n_jobs(-1) == cores
     assert effective_n_jobs(3) == 3
     assert effective_n_jobs(-cores - 5) == 1
     with pytest.raises(ValueError, match="n_jobs is 0"):
         effective_n_jobs(0)
+    for limit, expected in (("1", 1), (str(cores + 7), cores), ("0", 1), ("many", cores)):
+        monkeypatch.setenv("LOKY_MAX_CPU_COUNT", limit)
+        assert effective_n_jobs(None) == expected
+        assert effective_n_jobs(3) == 3
 
 
 def test_a_lazy_map_keeps_the_order_and_stops_when_it_is_closed() -> None:

@@ -54,8 +54,14 @@ def cut_rows(n_rows: int, size: int) -> list[tuple[int, int]]:
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
-    """Return the number of threads, by scikit-learn's convention, except that None stands for all cores."""
+    """Return the number of threads, by scikit-learn's convention, except that None stands for all cores.
+
+    ``LOKY_MAX_CPU_COUNT`` in the environment limits the cores, as for scikit-learn.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = os.environ.get("LOKY_MAX_CPU_COUNT", "")
+    if limit.isdecimal():
+        cores = max(1, min(cores, int(limit)))
     if n_jobs is None:
         return cores
     if n_jobs == 0:
