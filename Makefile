@@ -42,14 +42,15 @@ BYTECODE := $(BIN)/python -m compileall -q -j 0 -x '/(tests?|plotly|pyLDAvis|pip
 demo: $(VENV)/.installed
 	$(BIN)/tagtopic demo
 
-# downloads and compilation run in parallel
+# Spark, whose wheel takes long to build, is installed while kernels are compiled
 test:
-	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.installed-dev browser
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.installed-local browser
 	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory --jobs=4 types kernels archive collected
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.installed-dev kernels
+	@$(MAKE) --no-print-directory --jobs=3 types archive collected
 	@$(MAKE) --no-print-directory check
 
-lint: $(VENV)/.installed-dev
+lint: $(VENV)/.installed-local
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
@@ -58,7 +59,7 @@ types: $(VENV)/.installed-dev
 
 # compiled once here, instead of by every test worker
 kernels: build/kernels
-build/kernels: $(shell find src -name '*.py') | $(VENV)/.installed-dev
+build/kernels: $(shell find src -name '*.py') | $(VENV)/.installed-local
 	$(BIN)/python tools/compile_kernels.py
 	@mkdir -p build && touch $@
 
@@ -186,10 +187,14 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	@$(BYTECODE)
 	touch $@
 
-$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
-	@$(call install,-e '.[test$(comma)lint$(comma)analysis$(comma)experiments$(comma)explore$(comma)docs$(comma)spark]')
+$(VENV)/.installed-local: pyproject.toml constraints.txt | $(BIN)/python
+	@$(call install,-e '.[test$(comma)lint$(comma)analysis$(comma)experiments$(comma)explore$(comma)docs]')
 	@$(BYTECODE)
 	touch $@ $(VENV)/.installed $(VENV)/.installed-docs
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/.installed-local
+	@$(call install,pyspark)
+	touch $@
 
 $(VENV)/.installed-docs: pyproject.toml constraints.txt | $(BIN)/python
 	@$(call install,-e '.[docs]')
