@@ -76,6 +76,9 @@ N_RANDOM = 2
 REFITS = 2
 """Fits in which own tags count by the probability that they are right, after the one in which all count alike."""
 
+REACHED = 0.5
+"""The part of their bounds that errors are taken to reach in these weights: bounds are loose where evidence is weak."""
+
 CERTAINTY = 20.0
 """Odds that one document with a tag supports, see ``shrink_log_odds``."""
 
@@ -263,7 +266,7 @@ class _Judge:
             judge = judge.refitted((RANDOM, *siblings), examples, labels, known, counted, n_kinds)
             found = judge.log_ratios(judge.log_odds(examples), examples)
             judge = replace(judge, shares=bound_shares(found, own, drawn * known, preferences))
-            counted = np.where(labels == OWN, expit(-combine(found, judge.shares)), 1.0)
+            counted = np.where(labels == OWN, expit(-combine(found, REACHED * judge.shares)), 1.0)
         wrong = np.flatnonzero(known & (labels == RANDOM))
         against_random = judge.against_random(judge.log_odds(examples), examples)[wrong]
         return replace(judge, null=_Null.of(against_random, judge.draw_ratio()[examples.tags[wrong]]))
