@@ -155,3 +155,16 @@ def test_the_estimate_is_in_the_model_file(tmp_path: Path) -> None:
     model = TWDA(4, max_iter=30, **ESTIMATED).fit(TRAIN)
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(TWDA.load(tmp_path / "model").topic_word_prior_, model.topic_word_prior_)
+
+
+def test_the_default_of_a_sampler_falls_with_many_topics() -> None:
+    counts = np.array([3.0, 0.0, 5.0])
+
+    def prior(n_topics: int, **given: Any) -> Any:
+        return _settings.topic_word_prior(TWDA(n_topics, **{"inference": "gibbs", **given}), counts)
+
+    assert prior(20)[[0, 2]].tolist() == prior(50)[[0, 2]].tolist() == [0.05, 0.05]
+    np.testing.assert_allclose(prior(1600)[[0, 2]], 0.05 / 4)
+    assert prior(1600)[1] < 0.01
+    assert prior(1600, topic_word_prior=0.05)[0] == 0.05
+    np.testing.assert_array_equal(prior(1600, inference="map"), prior(50, inference="map"))

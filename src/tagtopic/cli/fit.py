@@ -204,7 +204,7 @@ def fit(
             "--topic-word-prior",
             metavar=PRIOR,
             help="Prior tokens of each word in each topic, on average; 0 or maximum-likelihood: no smoothing.",
-            show_default="0.07; 0.05 for gibbs",
+            show_default="0.07; 0.05 for gibbs, less for over 50 topics",
         ),
     ] = None,
     init: Annotated[

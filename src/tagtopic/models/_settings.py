@@ -74,6 +74,10 @@ MAX_LATENT_TOPIC_PRIOR = 0.1
 TAG_TOPIC_TOKENS = 2.0
 TOPIC_WORD_SCALE = 0.07
 
+MANY_TOPICS, WORD_PRIOR_DECAY = 50, 0.4
+"""A sampler's default prior of a topic's words is for this many topics and fewer. It falls with this power of a larger
+number, by which each topic has fewer words, and the prior would be too large a part of them."""
+
 PRIOR_VALIDATION_FRACTION, MAX_PRIOR_VALIDATION_DOCUMENTS = 0.05, 20_000
 """Documents half of whose words are held out to estimate the words' prior, if ``validation_fraction`` is None."""
 
@@ -519,8 +523,10 @@ def topic_word_prior(model: TagTopicModel, counts: Float64s) -> Float64s:
     if is_option(ESTIMATE, prior):
         prior = TOPIC_WORD_SCALE
     if np.ndim(prior) == 0:
-        by_frequency = float(prior) * len(frequencies) * frequencies
         spread_evenly = model.learning == BATCH and model._method.is_sampling
+        if spread_evenly and model.topic_word_prior is None:
+            prior *= min(1.0, (MANY_TOPICS / model.n_topics) ** WORD_PRIOR_DECAY)
+        by_frequency = float(prior) * len(frequencies) * frequencies
         return np.where(counts > 0, float(prior), by_frequency) if spread_evenly else np.asarray(by_frequency)
     return np.array(prior, np.float64)
 

@@ -42,7 +42,8 @@ class LDA(TagTopicModel):
         Prior counts of each topic's words: a mean per word, spread by the words' frequencies (for ``inference="gibbs"``
         evenly), or one number per word. 0 or ``"maximum-likelihood"``: none. ``"estimate"`` learns mean and spread from
         held-out words: those of ``validation_fraction``, or half of the words of 5% of the documents (20,000 at most),
-        which the fit then does not use. None is 0.05 for ``inference="gibbs"``, and 0.07 otherwise.
+        which the fit then does not use. None is 0.05 for ``inference="gibbs"``, with more than 50 topics times
+        ``(50 / n_topics)**0.4``, and 0.07 otherwise.
     init : {"merged", "nmf", "random", "paper"}, default="merged"
         The initial topics. ``"merged"``: too many topics seeded by k-means++, the most similar ones merged; ``"nmf"``:
         non-negative matrix factorisation from singular vectors; ``"random"`` and
