@@ -21,13 +21,16 @@ from tagtopic.inference.weight_draws import (
 
 EMPTY = LeaveOneOut(np.empty(0), np.empty(0), np.empty(0))
 NONE, NO_ROWS = read_only(np.empty(0)), read_only(np.empty((0, 0)))
+START = np.empty(0)
 PSI = read_only(  # words x topics: they share none
     np.array([[0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 )
 THETA = read_only(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
 
 
-def drawn(*, latent: bool, n: int = 4000, seed: int = 3, counts: tuple[float, ...] = (4, 5, 3, 6)) -> Float64s:
+def drawn(
+    *, latent: bool, n: int = 4000, seed: int = 3, counts: tuple[float, ...] = (4, 5, 3, 6), start: Float64s = START
+) -> Float64s:
     """Draw for two tags with a topic each, so that each word's tag is known; the third topic is the latent tag's."""
     count_type = np.float32 if any(count % 1 for count in counts) else np.int32
     arrays = (
@@ -38,7 +41,7 @@ def drawn(*, latent: bool, n: int = 4000, seed: int = 3, counts: tuple[float, ..
     pi, mu = read_only(np.array([1.0, 2.0])), read_only(np.array([1e-9, 1e-9, 2.0]))
     parameters = KernelParameters(PSI, THETA, pi, 3.0, mu, latent, EMPTY, NONE, NO_ROWS)
     draws = np.zeros((n, 3 if latent else 2))
-    draw_weights(documents, 1, no_own_words(), parameters, seed, 20, draws)
+    draw_weights(documents, 1, no_own_words(), parameters, seed, 20, start, draws)
     return draws
 
 
@@ -77,6 +80,14 @@ def test_entries_are_in_the_order_of_their_counts() -> None:
     assert entries_by_count(documents, 1).tolist() == [2, 4, 3, 1, 5]
 
 
+def test_a_start_does_not_change_the_distribution() -> None:
+    start = np.array([1e-6, 1 - 3e-6, 2e-6])
+    draws, again = drawn(latent=True), drawn(latent=True, start=start)
+    assert not np.array_equal(draws, again)
+    np.testing.assert_allclose(again.mean(axis=0), draws.mean(axis=0), atol=0.02)
+    np.testing.assert_array_equal(start, [1e-6, 1 - 3e-6, 2e-6])
+
+
 def test_draws_depend_on_the_seed_only() -> None:
     np.testing.assert_array_equal(drawn(latent=True, n=5), drawn(latent=True, n=5))
     assert not np.array_equal(drawn(latent=True, n=5), drawn(latent=True, n=5, seed=4))
@@ -92,7 +103,7 @@ def test_uninformative_words_leave_the_prior() -> None:
         np.ones((1, 1)), theta, np.array([3.0, 6.0]), 1.0, np.ones(1), False, EMPTY, NONE, NO_ROWS
     )
     draws = np.zeros((3000, 2))
-    draw_weights(documents, 0, no_own_words(), parameters, 1, 20, draws)
+    draw_weights(documents, 0, no_own_words(), parameters, 1, 20, START, draws)
     np.testing.assert_allclose(draws.mean(axis=0), [1 / 3, 2 / 3], atol=0.04)
 
 
@@ -111,7 +122,7 @@ def test_posterior_of_a_latent_tag_that_is_confounded_with_a_tag(own: float) -> 
     entries = OwnWordEntries(np.array([0, 0, 1, 1]), np.zeros(1, np.int32), np.zeros(1, np.int32))
     parameters = KernelParameters(psi, theta, np.array([pi]), pi_latent, mu, True, EMPTY, np.array([own]), NO_ROWS)
     draws = np.zeros((8000, 2))
-    draw_weights(documents, 0, entries if own else no_own_words(), parameters, 1, 100, draws)
+    draw_weights(documents, 0, entries if own else no_own_words(), parameters, 1, 100, START, draws)
 
     points = (np.arange(2000) + 0.5) / 2000
     weight, share = points[:, None], points[None, :]
@@ -141,7 +152,7 @@ def test_weights_near_zero_stay_finite() -> None:
         PSI, THETA, np.array([0.01, 0.01]), 0.01, np.full(3, 0.01), True, EMPTY, NONE, NO_ROWS
     )
     draws = np.zeros((500, 3))
-    draw_weights(documents, 0, no_own_words(), parameters, 1, 20, draws)
+    draw_weights(documents, 0, no_own_words(), parameters, 1, 20, START, draws)
     np.testing.assert_allclose(draws.sum(axis=1), 1.0)
     assert draws.min() >= 0
     assert 0.8 < (draws[:, 0] + draws[:, 2]).mean() < 1.0

@@ -436,12 +436,12 @@ def test_intervals_of_topics_need_draws() -> None:
 def test_intervals_cover_the_truth_also_with_learnt_topics() -> None:
     n_topics, n_tags = 5, 12
     planted = make_tagged_corpus(
-        800, n_topics, n_tags, 400, model="twda", tags_per_document=(2, 4), document_length=(40, 100),
+        600, n_topics, n_tags, 400, model="twda", tags_per_document=(2, 4), document_length=(40, 100),
         tag_concentration=0.4, latent_concentration=0.4, word_exponent=0.0, random_state=3,
     )  # fmt: skip
     model = TWDA(
         n_topics, tag_weight_prior=1.0, latent_weight_prior=1.0, latent_topic_prior=0.4, tag_topic_prior=0.4 * n_topics,
-        topic_word_prior=0.1, burn_in=150, thinning=15, n_draws=30, **{**SETTINGS, "max_iter": 600},
+        topic_word_prior=0.1, burn_in=100, thinning=10, n_draws=30, **{**SETTINGS, "max_iter": 400},
     ).fit(planted.corpus)  # fmt: skip
     found, true = linear_sum_assignment(-model.components_ @ planted.topic_words.T)
     order = found[np.argsort(true)]

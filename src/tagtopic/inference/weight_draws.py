@@ -310,9 +310,13 @@ def draw_weights(
     parameters: KernelParameters,
     seed: int,
     burn_in: int,
+    start: Float64s,
     draws: Float64s,
 ) -> None:
-    """Draw the tag weights of document d into ``draws`` (draws, tags), the latent tag last if there is one."""
+    """Draw the tag weights of document d into ``draws`` (draws, tags), the latent tag last if there is one.
+
+    ``start`` are weights to begin with, such as the last ones under similar parameters; if empty, the prior's means.
+    """
     np.random.seed(document_seed(documents, d, seed))  # noqa: NPY002
     n_draws, size = draws.shape
     n_words = documents.word_starts[d + 1] - documents.word_starts[d]
@@ -337,7 +341,7 @@ def draw_weights(
             for c in range(own_words.starts[entry], own_words.starts[entry + 1]):
                 by_tag[own_words.positions[c], i] += parameters.omega[own_words.pairs[c]]
     groups = groups_of_equal_counts(counts)
-    weights = prior / prior.sum()
+    weights = start.copy() if start.shape[0] else prior / prior.sum()
     probabilities, shift, by_topics = np.empty(n_words), np.empty(n_words), np.empty(n_words)
     for draw in range(-burn_in, n_draws):
         probabilities[:] = 0.0  # recomputed: updates accumulate rounding errors
@@ -345,7 +349,7 @@ def draw_weights(
             for i in range(n_words):
                 probabilities[i] += weights[j] * by_tag[j, i]
         if size > n_tags:
-            draw_latent_topics(psi, counts, mu, weights[n_tags], probabilities, row, by_tag[n_tags])
+            draw_latent_topics(psi, counts, mu, float(weights[n_tags]), probabilities, row, by_tag[n_tags])
             j = int(np.random.random() * n_tags)  # noqa: NPY002
             theta = parameters.tag_rows[tags[j]].astype(np.float64)
             own = own_words.starts.shape[0] > 0

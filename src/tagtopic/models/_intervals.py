@@ -22,8 +22,9 @@ from tagtopic.inference.weight_draws import draw_weights
 if TYPE_CHECKING:
     from tagtopic.corpus import Corpus
 
-N_SAMPLES, BURN_IN = 1000, 200
-"""Samples of a document's weights that are kept, and those discarded before them."""
+N_SAMPLES, BURN_IN, FURTHER_BURN_IN = 1000, 200, 40
+"""Samples of a document's weights that are kept, those discarded before them, and those discarded under each further
+draw of the parameters, where the chain goes on from the weights that it has."""
 
 MIN_DRAWS = 5
 """The least number of draws for intervals of topics."""
@@ -130,8 +131,10 @@ def weight_intervals(
             if not n_tags:
                 continue
             samples = np.empty((len(models), n_samples, n_tags + int(latent)))
+            start, burn_in = np.empty(0), BURN_IN
             for i, model in enumerate(models):
-                draw_weights(documents, d, own_words, model, random_state + i, BURN_IN, samples[i])
+                draw_weights(documents, d, own_words, model, random_state + i, burn_in, start, samples[i])
+                start, burn_in = samples[i, -1], FURTHER_BURN_IN
             weights = samples.reshape(-1, samples.shape[-1])[:, :n_tags]
             entries = slice(starts[d], starts[d + 1])
             table[0, entries] = weights.mean(axis=0)
@@ -148,7 +151,7 @@ def intervals_if_quick(
 ) -> WeightIntervals | None:
     """Intervals for the one document of a corpus; None if it has no tags or words, or sampling would be slow."""
     n_words, n_tags = corpus.counts.nnz, corpus.tags.nnz
-    steps = (N_SAMPLES + BURN_IN * len(draws)) * n_words * (n_tags + 1)
+    steps = (N_SAMPLES + BURN_IN + FURTHER_BURN_IN * (len(draws) - 1)) * n_words * (n_tags + 1)
     if not n_tags or not n_words or steps > max_steps:
         return None
     return weight_intervals(draws, corpus, level, LocalEngine(1))
