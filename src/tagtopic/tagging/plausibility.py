@@ -76,7 +76,7 @@ N_RANDOM = 2
 REFITS = 2
 """Fits in which own tags count by the probability that they are right, after the one in which all count alike."""
 
-REACHED = 0.5
+REACHED = 0.7
 """The part of their bounds that errors are taken to reach in these weights: bounds are loose where evidence is weak."""
 
 CERTAINTY = 20.0
