@@ -73,7 +73,7 @@ class LDA(TagTopicModel):
         With ``validation_fraction``, the fit ends after this many iterations without improvement; ``"gibbs"`` reports
         the perplexity, and neither ends for it nor for ``tol``.
     n_jobs : int or None, default=None
-        Threads; None uses all cores. The result is bit-identical for any number.
+        Threads; None uses all cores, ``LOKY_MAX_CPU_COUNT`` at most. The result is bit-identical for any number.
     random_state : int, RandomState or None, default=None
         Seed of the initial topics and of samples.
     callbacks : sequence of callables, default=()

@@ -105,7 +105,7 @@ class TWDA(TagTopicModel):
         model first uses or saves it, or by ``fit`` if the corpus is in files or on a cluster. Without it, model files
         are smaller; ``fit_tag_predictor`` can add it later.
     n_jobs : int or None, default=None
-        Threads; None uses all cores. The result is bit-identical for any number.
+        Threads; None uses all cores, ``LOKY_MAX_CPU_COUNT`` at most. The result is bit-identical for any number.
     random_state : int, RandomState or None, default=None
         Seed of the initial topics and of samples.
     callbacks : sequence of callables, default=()

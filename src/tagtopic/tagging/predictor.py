@@ -97,7 +97,7 @@ class TagPredictor(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_jobs : int or None, default=None
-        Threads; None uses all cores. The result does not depend on it.
+        Threads; None uses all cores, ``LOKY_MAX_CPU_COUNT`` at most. The result does not depend on it.
     random_state : int, default=0
         Seed of the samples.
     max_entries : int, default=2**25
