@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tagtopic.tagging.error_shares import MAX_ERRORS, bound_shares, combine
+from tagtopic.tagging.error_shares import MAX_ERRORS, bound_shares, combine, rescale_shares
 
 N_OWN, N_WRONG = 20000, 2000
 
@@ -44,6 +44,12 @@ def test_kinds_that_explain_the_same_errors_share_their_bound() -> None:
     assert twice.sum() == pytest.approx(0.08, abs=0.012)
     preferred = bound_shares(ratios[[0, 0]], is_own, weights[[0, 0]], [1.0, 0.1])
     assert preferred == pytest.approx([0.08, 0.0], abs=0.012)
+
+
+def test_shares_are_rescaled_in_their_proportion() -> None:
+    found = rescale_shares(*examples((0.05, 0.03)), np.array([0.5, 0.3]))
+    assert found == pytest.approx([0.05, 0.03], abs=0.012)
+    assert found[0] / found[1] == pytest.approx(5 / 3)
 
 
 def test_too_few_examples_bound_nothing() -> None:

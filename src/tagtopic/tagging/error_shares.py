@@ -69,6 +69,12 @@ def bound_shares(log_ratios: Float64s, is_own: Any, weights: Float64s, preferenc
         gains = np.broadcast_to(np.asarray(preferences, np.float64), len(weights))
         shares = np.maximum(linprog(-gains, np.array(rows), np.array(limits), bounds=(0, MAX_ERRORS)).x, 0)
     shares = np.where(enough.any() & ~enough, 0.0, shares)
+    return rescale_shares(log_ratios, is_own, weights, shares)
+
+
+def rescale_shares(log_ratios: Float64s, is_own: Any, weights: Float64s, shares: Float64s) -> Float64s:
+    """Return shares in the same proportion, with the total that the common score of all kinds allows."""
+    distributions = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
     total = _bound_total(log_ratios, is_own, distributions, shares)
     return np.asarray(shares * (total / max(shares.sum(), 1e-300)))
 

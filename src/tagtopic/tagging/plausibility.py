@@ -50,7 +50,7 @@ from tagtopic.tagging.audit_features import (
     word_features,
 )
 from tagtopic.tagging.calibration import MIN_POSITIVES, fit_coefficients, log_odds_of
-from tagtopic.tagging.error_shares import bound_shares, combine
+from tagtopic.tagging.error_shares import bound_shares, combine, rescale_shares
 from tagtopic.tagging.planted_tags import BESIDE, IN_PLACE, OWN, RANDOM, PlantedTags, draw_ratios, sibling_ratios
 from tagtopic.tagging.siblings import Siblings
 from tagtopic.tagging.training_index import ABSENT, document_vectors
@@ -262,10 +262,14 @@ class _Judge:
         own, drawn = known & (labels == OWN), np.stack([error.weights(labels, examples.tags) for error in errors])
         judge = cls(words, {}, errors, int(known.sum()), np.ones(len(errors)), _Null(np.zeros(0), np.zeros(1)))
         n_kinds, counted = int(training.tag_kinds.max(initial=0)) + 1, np.ones(len(labels))
-        for _ in range(1 + REFITS):
+        for refit in range(1 + REFITS):
             judge = judge.refitted((RANDOM, *siblings), examples, labels, known, counted, n_kinds)
             found = judge.log_ratios(judge.log_odds(examples), examples)
-            judge = replace(judge, shares=bound_shares(found, own, drawn * known, preferences))
+            if not refit:
+                shares = bound_shares(found, own, drawn * known, preferences)
+            else:  # their proportion stays: own tags with weights would support the one that the weights came from
+                shares = rescale_shares(found, own, drawn * known, judge.shares)
+            judge = replace(judge, shares=shares)
             counted = np.where(labels == OWN, expit(-combine(found, REACHED * judge.shares)), 1.0)
         wrong = np.flatnonzero(known & (labels == RANDOM))
         against_random = judge.against_random(judge.log_odds(examples), examples)[wrong]
