@@ -90,6 +90,13 @@ def test_training_documents_are_scored_like_new_ones(model: TWDA) -> None:
     assert mean_of_right_tags(TRAIN) == pytest.approx(mean_of_right_tags(TEST), abs=0.04)
 
 
+def test_a_document_without_known_words_is_judged_by_no_evidence(model: TWDA) -> None:
+    nothing = sp.csr_array(TEST.counts.shape, dtype=TEST.counts.dtype)
+    unread = model.audit_tags(TEST.with_matrices(counts=nothing)).entries
+    np.testing.assert_allclose(unread.column("plausibility"), 0.5)
+    assert unread.column("suspicion").max() < 0.5 < 1 - model.audit_tags(TEST).entries.column("plausibility").min()
+
+
 def test_an_audit_has_the_same_bits_in_any_thread(model: TWDA) -> None:
     here = model.audit_tags(TEST)
     with ThreadPoolExecutor(4) as pool:

@@ -80,7 +80,7 @@ REACHED = 0.7
 """The part of their bounds that errors are taken to reach in these weights: bounds are loose where evidence is weak."""
 
 CERTAINTY = 20.0
-"""Odds that one document with a tag supports, see ``shrink_log_odds``."""
+"""Odds that one document with a tag, or one word of a document, supports, see ``shrink_log_odds``."""
 
 
 @dataclass(frozen=True)
@@ -133,14 +133,16 @@ def score_entries(
     )
 
 
-def shrink_log_odds(log_odds: Float64s, documents: Float64s, n_examples: int) -> Float64s:
+def shrink_log_odds(log_odds: Float64s, documents: Float64s, words: Float64s, n_examples: int) -> Float64s:
     """Return log odds no larger, in either direction, than the evidence supports.
 
-    The limit is log(1 + n), n being CERTAINTY times the tag's other documents, or the number of examples if that is
-    smaller; log odds approach it smoothly, so that their order within a tag does not change.
+    The limit is log(1 + n), n being CERTAINTY times the tag's other documents or the document's words, whichever are
+    fewer, or the number of examples if that is smaller; log odds approach it smoothly, so that their order within a tag
+    does not change. A document without known words has even odds: the regressions have seen none.
     """
-    limit = np.log1p(np.minimum(CERTAINTY * np.maximum(documents, 1.0), max(n_examples, 1)))
-    return np.asarray(limit * np.tanh(log_odds / limit))
+    support = CERTAINTY * np.minimum(np.maximum(documents, 1.0), words)
+    limit = np.log1p(np.minimum(support, max(n_examples, 1)))
+    return np.asarray(limit * np.tanh(log_odds / np.maximum(limit, 1e-12)))
 
 
 def exclusiveness(tags: Any, kinds: Any) -> Float64s:
@@ -175,6 +177,7 @@ class _Evidence:
     tags: Any
     kinds: Any
     documents: Float64s
+    words: Float64s
     fold: Any
 
     @classmethod
@@ -188,7 +191,8 @@ class _Evidence:
         features = audit_features(training, entries, n_jobs)
         fold = np.where(rows >= 0, rows % FOLDS, FOLDS)
         documents = training.other_documents(entries)
-        return cls(features, compared, tags, training.tag_kinds[tags], documents, fold), sibling
+        words = np.diff(entries.vectors.indptr)[entries.owner].astype(np.float64)
+        return cls(features, compared, tags, training.tag_kinds[tags], documents, words, fold), sibling
 
     def columns(self, wrong: int, chosen: Any = slice(None)) -> Float64s:
         """Return the features by which a kind of wrong tags is told from own tags."""
@@ -228,6 +232,20 @@ class _ErrorKind:
         return np.asarray(self.ratios[tags] * (labels == self.label))
 
 
+def _error_kinds(training: TrainingDocuments, siblings: Sequence[int], planted: Any) -> list[_ErrorKind]:
+    """Return the kinds of errors: random ones, then siblings; ``planted`` are the planted tags of the first kind."""
+    alike = np.ones(len(training.tag_counts))
+    uniform, by_frequency = (ratios.astype(np.float64) for ratios in draw_ratios(training.tag_counts))
+    common = sibling_ratios(training.tag_counts, training.tag_kinds, planted).astype(np.float64)
+    return [
+        _ErrorKind(RANDOM, uniform),
+        _ErrorKind(RANDOM, by_frequency),
+        _ErrorKind(siblings[0], alike),
+        _ErrorKind(siblings[0], common),
+        *(_ErrorKind(kind, alike) for kind in siblings[1:]),
+    ]
+
+
 @dataclass(frozen=True)
 class _Judge:
     """Regressions that separate the documents' own tags from random tags, and from siblings of their own tags.
@@ -252,12 +270,7 @@ class _Judge:
         known = examples.documents > 0
         n_planted = np.bincount(labels[known], minlength=IN_PLACE + 1)
         siblings = [kind for kind in (BESIDE, IN_PLACE) if n_planted[kind] >= MIN_POSITIVES] or [IN_PLACE]
-        errors = [_ErrorKind(RANDOM, ratios.astype(np.float64)) for ratios in draw_ratios(training.tag_counts)]
-        planted = examples.tags[known & (labels == siblings[0])]
-        errors.append(_ErrorKind(siblings[0], np.ones(len(training.tag_counts))))
-        common = sibling_ratios(training.tag_counts, training.tag_kinds, planted)
-        errors.append(_ErrorKind(siblings[0], common.astype(np.float64)))
-        errors += [_ErrorKind(kind, np.ones(len(training.tag_counts))) for kind in siblings[1:]]
+        errors = _error_kinds(training, siblings, examples.tags[known & (labels == siblings[0])])
         preferences = np.array([IN_PLACE_PREFERENCE if error.label in siblings[1:] else 1.0 for error in errors])
         own, drawn = known & (labels == OWN), np.stack([error.weights(labels, examples.tags) for error in errors])
         judge = cls(words, {}, errors, int(known.sum()), np.ones(len(errors)), _Null(np.zeros(0), np.zeros(1)))
@@ -289,11 +302,11 @@ class _Judge:
         for wrong in kinds_of_wrong:
             chosen = np.flatnonzero(known & ((labels == OWN) | (labels == wrong)))
             values, own, kinds = examples.columns(wrong, chosen), labels[chosen] == OWN, examples.kinds[chosen]
-            starts = self.coefficients.get(wrong, [None] * (FOLDS + 1))
+            weights, starts = counted[chosen], self.coefficients.get(wrong, [None] * (FOLDS + 1))
             without = (examples.fold[chosen] != fold for fold in range(FOLDS + 1))
             fitted[wrong] = np.stack(
                 [
-                    _fit_at_even_odds(values[given], own[given], kinds[given], n_kinds, counted[chosen][given], start)
+                    _fit_at_even_odds(values[given], own[given], kinds[given], n_kinds, weights[given], start)
                     for given, start in zip(without, starts, strict=True)
                 ]
             )
@@ -314,12 +327,13 @@ class _Judge:
     def against_random(self, log_odds: dict[int, Float64s], evidence: _Evidence) -> Float64s:
         """Return the log odds against the random tags of the corpus."""
         ratio = np.log(np.maximum(self.draw_ratio()[evidence.tags], 1e-9))
-        return shrink_log_odds(log_odds[RANDOM] - ratio, evidence.documents, self.n_examples)
+        return shrink_log_odds(log_odds[RANDOM] - ratio, evidence.documents, evidence.words, self.n_examples)
 
     def log_ratios(self, log_odds: dict[int, Float64s], evidence: _Evidence) -> Float64s:
         """Return the log likelihood ratios of errors against own tags, a row for each kind of errors."""
         shrunk = {
-            wrong: shrink_log_odds(values, evidence.documents, self.n_examples) for wrong, values in log_odds.items()
+            wrong: shrink_log_odds(values, evidence.documents, evidence.words, self.n_examples)
+            for wrong, values in log_odds.items()
         }
         return np.stack(
             [np.log(np.maximum(error.ratios[evidence.tags], 1e-9)) - shrunk[error.label] for error in self.errors]
